@@ -62,6 +62,11 @@ describe('what is refused', () => {
     expect((await get(given.ann, `${String(job)}/node/a`)).status).toBe(404)
     expect((await get(given.bob, `${String(id)}/node/a`)).status).toBe(403)
     expect((await get(given.bob, '999999/node/a')).status).toBe(404)
+    expect(await get(given.ann, `${String(job)}/nodes`)).toMatchObject({
+      status: 404,
+      body: { code: 'node_not_found' },
+    })
+    expect((await get(given.bob, `${String(id)}/nodes`)).status).toBe(403)
   })
 
   write('parts', { a: { success: ['b'] }, b: {} })

@@ -23,6 +23,7 @@ describe('the way of a workflow', () => {
     covers(
       'service.workflow-job',
       'endpoint.node',
+      'endpoint.nodes',
       'node.node',
       'node.job',
       'node.job-null',
@@ -63,6 +64,17 @@ describe('the way of a workflow', () => {
     })
     expect(node.node.links).toEqual({ success: [], failure: ['d'], always: [] })
     expect(node.node.reason).toBe('ansible-playbook ended with 2: a host failed')
+    const { count, records } = await given.ann.get<{ count: number; records: object[] }>(`/job/${String(id)}/nodes`)
+    expect(count).toBe(7)
+    expect(records.slice(1, 3)).toEqual([
+      {
+        ...{ identifier: 'b', name: 'way/b.yml', type: 'job_template', status: 'failed', job: node.job },
+        ...{ links: { success: [], failure: ['d'], always: [] }, all_parents: false, reason: node.node.reason },
+        ...{ start: node.node.start, end: node.node.end },
+      },
+      expect.objectContaining({ identifier: 'never', status: 'do not run', start: null, end: null, job: null }),
+    ])
+    expect(records[6]).toMatchObject({ identifier: 'e', all_parents: true, status: 'success' })
     const sub = await jobOf(node.job ?? 0)
     expect(sub).toMatchObject({
       parent_id: id,

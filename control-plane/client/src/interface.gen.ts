@@ -463,6 +463,33 @@ export interface JobMatrix {
   complete: boolean
 }
 
+export interface JobNodeList {
+  count: number
+  records: JobNodeRecord[]
+}
+
+export interface JobNodeRecord {
+  identifier: string
+  /** The playbook, the other workflow, or what the approval asks */
+  name: string
+  type: 'step' | 'job_template' | 'workflow_job_template' | 'workflow_approval_template' | AnotherWord
+  /** The nodes that follow, by when */
+  links: {
+    success: string[]
+    failure: string[]
+    always: string[]
+  }
+  /** It starts when all links into it have fired, not with the first one */
+  all_parents: boolean
+  status: 'waiting' | 'running' | 'approve' | 'success' | 'failed' | 'aborted' | 'skipped' | 'do not run' | AnotherWord
+  /** Why it failed, was skipped or did not run */
+  reason: string | null
+  start: string | null
+  end: string | null
+  /** Its job; null: it has none, or none any more */
+  job: number | null
+}
+
 export interface JobOutline {
   count: number
   records: {
@@ -1895,6 +1922,24 @@ export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseO
   points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
 })
 
+export const jobNodeRecordSchema: v.GenericSchema<unknown, JobNodeRecord> = v.looseObject({
+  identifier: v.string(),
+  name: v.string(),
+  type: v.string(),
+  links: v.looseObject({ success: v.array(v.string()), failure: v.array(v.string()), always: v.array(v.string()) }),
+  all_parents: v.boolean(),
+  status: v.string(),
+  reason: v.nullable(v.string()),
+  start: v.nullable(v.string()),
+  end: v.nullable(v.string()),
+  job: v.nullable(v.pipe(v.number(), v.safeInteger())),
+})
+
+export const jobNodeListSchema: v.GenericSchema<unknown, JobNodeList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(jobNodeRecordSchema),
+})
+
 export const scheduleSchema: v.GenericSchema<unknown, Schedule> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
   name: v.string(),
@@ -2801,6 +2846,16 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<OutputIndex>
+  /** The steps or nodes of a multistep or workflow job
+   *
+   * In the order of the plan, with how they stand and what follows them. Steps are a chain. A job that does not consist of other jobs answers 404. */
+  getJobNodes(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobNodeList>
   /** One node of a workflow job
    *
    * How it stands, its job with its extra variables, and what it published with set_stats. A job that is no workflow has no nodes and answers 404. */
@@ -3553,6 +3608,13 @@ export const operations = {
     query: ['after'],
     accept: 'application/json',
     schema: outputIndexSchema,
+  },
+  getJobNodes: {
+    method: 'GET',
+    path: '/job/{id}/nodes',
+    query: [],
+    accept: 'application/json',
+    schema: jobNodeListSchema,
   },
   getJobNode: {
     method: 'GET',

@@ -198,7 +198,7 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 /** Routes about forms, jobs and runners. */
 function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving, detail, feeds, indexes, courses, search, evaluation } = jobs
+  const { reading, launching, actions, approving, detail, feeds, indexes, courses, search, evaluation, nodes } = jobs
   const { eventStreamsPerSession: streamsPerSession } = settings
   const { sessions } = auth
   const { hub, joinTokens, orphans, addresses } = runners
@@ -214,7 +214,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     jobStreamRoutes({ reading, courses }),
     jobCourseRoutes({ reading, courses, search }),
     jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
-    jobNodeRoutes(reading),
+    jobNodeRoutes(reading, nodes),
     scheduleRoutes(rooms.schedules),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
     runnerRoutes({ hub, joinTokens, addresses }),

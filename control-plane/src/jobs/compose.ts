@@ -11,6 +11,7 @@ import type { LaunchDependencies } from './launch/launch.js'
 import { createCourses } from './course/courses.js'
 import type { JobDetailDependencies } from './detail/detail.js'
 import { createEstimates } from './detail/estimates.js'
+import type { NodesDependencies } from './detail/nodes.js'
 import { createOutputSearch } from './read/find-output.js'
 import { createOutputFeeds } from './read/output-feed.js'
 import { createOutputIndexes } from './read/output-index.js'
@@ -90,6 +91,7 @@ export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNee
   const feeds = createOutputFeeds({ queries: store.read, timers, now: () => steady.now(), onFailure })
   const search = createOutputSearch({ queries: store.read, indexes, now: () => steady.now() })
   const evaluation = createFormEvaluation(launching)
+  const nodes: NodesDependencies = { queries: store.read, sequences }
   const estimates = createEstimates({ queries: store.read, courses, now: () => clock.now() })
   const detail: JobDetailDependencies = { reading, launching, courses, indexes, estimates, clock }
   return {
@@ -105,5 +107,6 @@ export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNee
     feeds,
     search,
     evaluation,
+    nodes,
   }
 }

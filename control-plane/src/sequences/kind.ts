@@ -1,6 +1,6 @@
 import type { Approval, Form, JobSettings } from '../forms/form.js'
 import type { JobApproval } from '../jobs/record/approval.js'
-import type { PlannedSequence } from '../jobs/record/sequence-port.js'
+import type { PlanNode, PlannedSequence } from '../jobs/record/sequence-port.js'
 import type { JobStatus } from '../job-status.js'
 import type { JobType } from '../job-type.js'
 import type { Queries } from '../store/store.js'
@@ -82,6 +82,8 @@ export type SequenceEvent =
  * `writeOutput` writes: into the output of the parent job, inside the write that stores the event.
  */
 export interface OpenSequence {
+  /** What is planned, in the order of the plan. */
+  nodes(): readonly PlanNode[]
   decide(nodes: readonly NodeState[], facts: Facts): Decision
   /** It reads no files, except those of a nested workflow. */
   childJob(identifier: string, nodes: readonly NodeState[], facts: Facts): ChildJob | Promise<ChildJob>

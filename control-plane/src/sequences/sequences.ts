@@ -98,6 +98,11 @@ export function createSequences(
       }
       return null
     },
+    nodesOf: (jobType, plan) =>
+      kinds
+        .find((kind) => kind.jobType === jobType)
+        ?.open(plan)
+        .nodes() ?? [],
     advance,
     endsWithRejection: (jobType) => kinds.find((kind) => kind.jobType === jobType)?.endsWithRejection ?? true,
     jobEnded() {

@@ -16,6 +16,8 @@ export const ENDPOINTS = {
       'GET /job/{id}/events answers all structured events of a playbook job; after, limit, host, task, type and status narrow them.',
     'endpoint.job-event': 'GET /job/{id}/events/{order} answers one event with its whole result.',
     'endpoint.node': 'GET /job/{id}/node/{nodeId} answers the node.',
+    'endpoint.nodes':
+      'GET /job/{id}/nodes answers the steps or nodes of a multistep or workflow job with how they stand and what follows them.',
     'endpoint.abort': 'POST /job/{id}/abort aborts a job.',
     'endpoint.relaunch': 'POST /job/{id}/relaunch runs the job again, with the optional query verbose.',
     'endpoint.approve': 'POST /job/{id}/approve approves.',

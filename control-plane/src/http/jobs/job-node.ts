@@ -1,14 +1,32 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { type NodesDependencies, readNodes } from '../../jobs/detail/nodes.js'
 import type { JobReading } from '../../jobs/read/reading.js'
 import { readNode } from '../../sequences/workflows/read-node.js'
 import { callerOf } from '../route/guards.js'
-import { JobNode } from './job-schemas.js'
-import { IdParams, answers, idOf } from '../route/schemas.js'
+import { JobNode, NodeRecord } from './job-schemas.js'
+import { IdParams, answers, asList, idOf, listOf } from '../route/schemas.js'
 
-/** Routes for the nodes of a workflow job. */
-export function jobNodeRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
+/** Routes for the steps and nodes of a job that consists of other jobs. */
+export function jobNodeRoutes(reading: JobReading, nodes: NodesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
+    app.get(
+      '/job/:id/nodes',
+      {
+        config: { audit: { action: 'job.nodes.read', kind: 'job', isRead: true } },
+        schema: {
+          tags: ['job'],
+          summary: 'The steps or nodes of a multistep or workflow job',
+          description:
+            'In the order of the plan, with how they stand and what follows them. Steps are a chain. A job that does not ' +
+            'consist of other jobs answers 404.',
+          params: IdParams,
+          response: answers(listOf(NodeRecord), 400, 403, 404),
+        },
+      },
+      async (request) => asList(await readNodes(nodes, callerOf(request), idOf(request.params))),
+    )
+
     app.get(
       '/job/:id/node/:nodeId',
       {

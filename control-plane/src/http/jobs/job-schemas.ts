@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { detailFields } from './job-detail-schemas.js'
 import { booleanText, listOf, nullable } from '../route/schemas.js'
+import { PLAN_NODE_TYPES } from '../../jobs/record/sequence-port.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
 import { NODE_STATUSES } from '../../node-status.js'
 import { JOB_STATUSES } from '../../job-status.js'
@@ -160,6 +161,26 @@ export const JobNode = Type.Object({
   extravars: AnyObject,
   artifacts: Type.Record(Type.String(), Type.Unknown(), { description: 'What it published with set_stats' }),
 })
+
+/** A step of a multistep job or a node of a workflow job, in a list. */
+export const NodeRecord = Type.Object(
+  {
+    identifier: Type.String(),
+    name: Type.String({ description: 'The playbook, the other workflow, or what the approval asks' }),
+    type: Type.Enum(PLAN_NODE_TYPES),
+    links: Type.Object(
+      { success: Identifiers, failure: Identifiers, always: Identifiers },
+      { description: 'The nodes that follow, by when' },
+    ),
+    all_parents: Type.Boolean({ description: 'It starts when all links into it have fired, not with the first one' }),
+    status: Type.Enum(NODE_STATUSES),
+    reason: nullable(Type.String({ description: 'Why it failed, was skipped or did not run' })),
+    start: nullable(Type.String({ format: 'date-time' })),
+    end: nullable(Type.String({ format: 'date-time' })),
+    job: nullable(Type.Integer({ description: 'Its job; null: it has none, or none any more' })),
+  },
+  { title: 'JobNodeRecord' },
+)
 
 /** The body of a launch. */
 export const LaunchBody = Type.Object(

@@ -22,6 +22,21 @@ export interface PlannedSequence {
   }[]
 }
 
+/** The kinds of nodes of a plan: a step of a multistep job, and the nodes of workflows in the words of their files. */
+export const PLAN_NODE_TYPES = ['step', 'job_template', 'workflow_job_template', 'workflow_approval_template'] as const
+
+/** A step or workflow node as it is planned. */
+export interface PlanNode {
+  readonly identifier: string
+  /** The playbook, the other workflow, or what the approval asks. */
+  readonly name: string
+  readonly type: (typeof PLAN_NODE_TYPES)[number]
+  /** The identifiers of what follows, by when. */
+  readonly links: { readonly [When in 'success' | 'failure' | 'always']: readonly string[] }
+  /** It starts when all links into it have fired, and not with the first one. */
+  readonly needsAllParents: boolean
+}
+
 /** What jobs ask of sequences. */
 export interface SequencePort {
   /**
@@ -29,6 +44,8 @@ export interface SequencePort {
    * @throws RefusedValuesError for a form that nobody can launch
    */
   planOf(form: Form): Promise<PlannedSequence | null>
+  /** The steps or nodes of a stored plan, in their order. @throws Error for a plan that cannot be read */
+  nodesOf(jobType: JobType, plan: unknown): readonly PlanNode[]
   /** Call it when something happened to a parent job. It looks for the next step. Returns at once and never throws. */
   advance(jobId: number): void
   /**

@@ -3,6 +3,7 @@ import type { OpenSequence, SequenceKind } from '../kind.js'
 import { decideSteps } from './decide.js'
 import { type StepsPlan, planSteps, stepsPlanOf, variablesOf } from './plan.js'
 import { writeStepsOutput } from './output-lines.js'
+import { plannedSteps } from './planned-steps.js'
 
 /** The kind of parent job that multistep forms make: child jobs one after the other. */
 export function createMultistep(forms: Pick<Forms, 'contextOf'>): SequenceKind {
@@ -23,6 +24,7 @@ function openSteps(plan: StepsPlan): OpenSequence {
     return step
   }
   return {
+    nodes: () => plannedSteps(plan),
     decide: (nodes, facts) => decideSteps(plan, nodes, facts),
     childJob(identifier, _nodes, { extravars }) {
       const step = stepOf(identifier)

@@ -9,7 +9,7 @@ import { findNode, findSequence } from '../../store/jobs/sequences.js'
 import { nodeStatusOf } from '../node-status.js'
 import { storedDataOf } from './node-data.js'
 import { workflowPlanOf } from './plan.js'
-import type { WorkflowNode } from './workflow.js'
+import { nameOf } from './planned-nodes.js'
 
 /**
  * Shows a workflow node: its status, its job, the extra variables of that job and what it published, with secrets
@@ -43,18 +43,6 @@ export async function readNode(reading: JobReading, caller: Caller, id: number, 
     job: job?.id ?? null,
     extravars: job ? await maskedFor(reading, parent, extravarsOf(job)) : {},
     artifacts: await maskedFor(reading, parent, storedDataOf(row).own),
-  }
-}
-
-/** The playbook that a node runs, or the question that it asks. */
-function nameOf(node: WorkflowNode): string {
-  switch (node.type) {
-    case 'job_template':
-      return node.playbook
-    case 'workflow_job_template':
-      return node.workflow
-    case 'workflow_approval_template':
-      return node.approval.title ?? node.identifier
   }
 }
 

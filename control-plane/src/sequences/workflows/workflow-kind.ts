@@ -16,6 +16,7 @@ import {
   variablesUnderKey,
 } from './node-data.js'
 import { type WorkflowPlan, forAllNodesOf, planWorkflow, settingsOf, workflowPlanOf, workflowsOf } from './plan.js'
+import { plannedNodes } from './planned-nodes.js'
 import { writeWorkflowOutput } from './output-lines.js'
 import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
 
@@ -64,6 +65,7 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
   }
 
   return {
+    nodes: () => plannedNodes(workflow),
     decide(nodes, facts): Decision {
       const decided = decidedApprovals(nodes, facts.serviceTime, secondsFor)
       if (decided.length > 0) return { ...NOTHING, changes: decided }

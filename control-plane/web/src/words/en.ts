@@ -124,6 +124,7 @@ export const words = {
     title: (id: number) => `Job ${id}`,
     tabs: 'Parts of the job',
     output: 'Output',
+    nodes: 'Steps',
     tasks: 'Hosts and tasks',
     timeline: 'Timeline',
     values: 'Values',

@@ -20,7 +20,12 @@ const OutputTab = lazy(() => import('./output-tab.js').then(({ OutputTab: tab })
 const TasksTab = lazy(() => import('./tasks-tab.js').then(({ TasksTab: tab }) => tab))
 const TimelineTab = lazy(() => import('./timeline-tab.js').then(({ TimelineTab: tab }) => tab))
 
-const TABS = ['output', 'tasks', 'timeline', 'values', 'history'] as const
+const NodesTab = lazy(() => import('./nodes-tab.js').then(({ NodesTab: tab }) => tab))
+
+const TABS = ['output', 'nodes', 'tasks', 'timeline', 'values', 'history'] as const
+/** Of jobs that consist of other jobs, and of all others. */
+const isParent = ({ job_type: type }: Job) => type === 'workflow' || type === 'multistep'
+const hasTab = (job: Job, tab: (typeof TABS)[number]) => (isParent(job) ? tab !== 'tasks' : tab !== 'nodes')
 
 /** One job: how it stands, what one may do with it, and below that its output, values and history. */
 export function JobPage() {
@@ -48,7 +53,7 @@ export function JobPage() {
             <JobFacts job={job} />
             <Approval job={job} reload={answer.reload} />
             <nav class="tabs" aria-label={words.job.tabs}>
-              {TABS.map((name) => (
+              {TABS.filter((name) => hasTab(job, name)).map((name) => (
                 <a
                   key={name}
                   href={addressOf(name === 'output' ? `/jobs/${id}` : `/jobs/${id}/${name}`)}
@@ -59,6 +64,7 @@ export function JobPage() {
               ))}
             </nav>
             {tab === 'output' && <OutputTab job={job} />}
+            {tab === 'nodes' && <NodesTab key={id} job={job} />}
             {tab === 'tasks' && <TasksTab key={id} job={job} />}
             {tab === 'timeline' && <TimelineTab key={id} job={job} />}
             {tab === 'values' && <Values job={job} />}

@@ -1,0 +1,122 @@
+import type { Job, JobNodeList } from '@holdfast/client'
+import { type DrawnLink, WHENS } from '../../grid/graph-layout.js'
+import { GraphView } from '../../grid/graph-view.js'
+import { addressOf } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { Content, Empty } from '../../parts/content.js'
+import { Status } from '../../parts/status.js'
+import { Table } from '../../parts/table.js'
+import { Duration, Time } from '../../parts/time.js'
+import { graphWords } from '../../words/en-graph.js'
+import { words } from '../../words/en.js'
+
+type JobNode = JobNodeList['records'][number]
+
+const TONES: Readonly<Record<string, string>> = {
+  running: 'run',
+  approve: 'wait',
+  success: 'ok',
+  failed: 'bad',
+}
+
+/** The steps or nodes of a job that consists of other jobs: as a graph, and as a list. */
+export function NodesTab({ job: { id } }: { readonly job: Job }) {
+  const answer = useAnswer(`nodes/${id}`, ['jobs'], (signal) => api.getJobNodes({ id }, { signal }))
+  return (
+    <Content answer={answer}>
+      {({ records }) => (records.length === 0 ? <Empty text={graphWords.nothing} /> : <Nodes nodes={records} />)}
+    </Content>
+  )
+}
+
+function Nodes({ nodes }: { readonly nodes: readonly JobNode[] }) {
+  const statuses = new Map(nodes.map(({ identifier, status }) => [identifier, status]))
+  return (
+    <>
+      <GraphView
+        label={graphWords.graph(nodes.length)}
+        nodes={nodes}
+        toneOf={({ status }) => TONES[status] ?? 'off'}
+        hasFired={(link) => hasFired(link, statuses.get(link.from) ?? 'waiting')}
+      >
+        {(node) => (
+          <>
+            <JobLink node={node} text={node.identifier} />
+            <NodeStatus status={node.status} />
+          </>
+        )}
+      </GraphView>
+      <ul class="graph-legend soft">
+        {WHENS.map((when) => (
+          <li key={when}>
+            <svg width="36" height="10" aria-hidden="true">
+              <g class={`graph-link ${when}`}>
+                <path d="M0 5H36" />
+              </g>
+            </svg>{' '}
+            {graphWords.when[when]}
+          </li>
+        ))}
+      </ul>
+      <h2>{graphWords.list}</h2>
+      <Table caption={graphWords.list} columns={Object.values(graphWords.columns)}>
+        {nodes.map((node) => (
+          <NodeRow key={node.identifier} node={node} />
+        ))}
+      </Table>
+    </>
+  )
+}
+
+function NodeRow({ node }: { readonly node: JobNode }) {
+  const { identifier, name, status, reason, start, end, job, all_parents: all } = node
+  return (
+    <tr>
+      <th scope="row">{identifier}</th>
+      <td>{name}</td>
+      <td>
+        <NodeStatus status={status} />
+        {reason !== null && <span class="soft reason">{reason}</span>}
+      </td>
+      <td>
+        {followersText(node)}
+        {all && <span class="soft reason">{graphWords.allParents}</span>}
+      </td>
+      <td class="number">
+        <Time at={start} />
+      </td>
+      <td>{start === null ? words.none : <Duration start={start} end={status === 'running' ? null : end} />}</td>
+      <td class="number">{job === null ? words.none : <JobLink node={node} text={String(job)} />}</td>
+    </tr>
+  )
+}
+
+function followersText({ links }: JobNode): string {
+  const parts = WHENS.filter((when) => links[when].length > 0).map((when) =>
+    graphWords.then(links[when].join(', '), graphWords.when[when] ?? when),
+  )
+  return parts.length === 0 ? words.none : parts.join('; ')
+}
+
+function JobLink({ node: { job, name }, text }: { readonly node: JobNode; readonly text: string }) {
+  return job === null ? (
+    <span title={name}>{text}</span>
+  ) : (
+    <a href={addressOf(`/jobs/${job}`)} title={name}>
+      {text}
+    </a>
+  )
+}
+
+function NodeStatus({ status }: { readonly status: string }) {
+  const text = graphWords.status[status]
+  return text === undefined ? <Status status={status} /> : <span class="status off">{text}</span>
+}
+
+/** As the service decides it: a node that was skipped counts as a success. */
+function hasFired({ when }: DrawnLink, status: string): boolean | null {
+  if (status === 'success' || status === 'skipped') return when !== 'failure'
+  if (status === 'failed') return when !== 'success'
+  return status === 'aborted' || status === 'do not run' ? false : null
+}

@@ -1,0 +1,23 @@
+import { many } from './count.js'
+
+/** Texts of the graph of a workflow and of the steps of a multistep job. They are loaded with that page only. */
+export const graphWords = {
+  graph: (nodes: number) => `Graph of ${many(nodes, 'node', 'nodes')}`,
+  list: 'The nodes as a list',
+  columns: {
+    node: 'Node',
+    runs: 'What it runs',
+    status: 'Status',
+    then: 'What follows',
+    start: 'Start',
+    duration: 'Duration',
+    job: 'Job',
+  },
+  status: { waiting: 'Waiting', skipped: 'Skipped', 'do not run': 'Does not run' } as Readonly<Record<string, string>>,
+  when: { success: 'after a success', failure: 'after a failure', always: 'after either' } as Readonly<
+    Record<string, string>
+  >,
+  then: (nodes: string, when: string) => `${nodes} ${when}`,
+  allParents: 'waits for all links',
+  nothing: 'Nothing of this job is planned.',
+}

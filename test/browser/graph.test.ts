@@ -1,0 +1,119 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { ScriptedRunner } from '../support/scripted-runner.js'
+import { workflowForm, workflowText } from '../support/workflow-text.js'
+import { accessFaults } from './kit/axe.js'
+import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+
+/** The steps and nodes of a job that consists of other jobs. One product and one browser for all. */
+const CONFIG = `roles:
+  - {name: admin, groups: [local/admins]}
+  - {name: default, groups: []}
+`
+const STEPS = JSON.stringify({
+  ...{ name: 'steps', type: 'multistep', roles: ['default'], fields: [] },
+  steps: [
+    { name: 'first', playbook: 'steps/first.yml', continue: true },
+    { name: 'second', playbook: 'steps/second.yml' },
+  ],
+})
+
+let product: Product
+let runner: ScriptedRunner
+let browser: Browser
+let admin: Person
+
+beforeAll(async () => {
+  ;[browser, product] = await Promise.all([
+    startChromium(),
+    startProduct({
+      ...{ config: CONFIG, withAgent: false },
+      forms: { 'way.yml': workflowForm('way'), 'steps.yml': STEPS },
+      workflows: {
+        'way.yml': workflowText('way', {
+          build: { success: ['check'], failure: ['tell'] },
+          check: { success: ['live'], failure: ['tell'] },
+          live: { always: ['clean'] },
+          tell: {},
+          clean: {},
+        }),
+      },
+    }),
+  ])
+  runner = await ScriptedRunner.join(product, 'north')
+  admin = await newPerson(browser, product.address)
+  await admin.page.goto(product.address)
+  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
+})
+afterAll(async () => {
+  await browser?.close()
+  await runner?.leave()
+  await product?.close()
+})
+
+test('the graph of a workflow goes with the workflow, and leads to the job of each node', async () => {
+  const { page } = admin
+  runner.scripts.set('way/build.yml', { holds: true })
+  runner.scripts.set('way/check.yml', { exit: 2 })
+  const id = await product.launch('way')
+  await page.goto(`${product.address}/jobs/${id}`)
+  await page.getByRole('link', { name: 'Steps' }).press('Enter')
+  const graph = page.getByRole('region', { name: 'Graph of 5 nodes' })
+  const nodeOf = (text: string) => graph.getByRole('listitem').filter({ hasText: text })
+  await nodeOf('build').getByText('Running').waitFor()
+  await nodeOf('live').getByText('Waiting').waitFor()
+  expect(await graph.getByRole('link').count()).toBe(1)
+
+  // In columns: each node to the right of what it follows.
+  const leftOf = async (name: string) => (await nodeOf(name).boundingBox())?.x ?? 0
+  const lefts = await Promise.all(['build', 'check', 'live', 'clean'].map(leftOf))
+  expect(lefts).toEqual(lefts.toSorted((one, other) => one - other))
+  expect(new Set(lefts).size).toBe(4)
+  expect(await leftOf('tell')).toBe(lefts[2])
+  expect(await graph.locator('svg g').count()).toBe(5)
+
+  // The page changes by itself.
+  await runner.release('way/build.yml')
+  await nodeOf('tell').getByText('Successful').waitFor()
+  await nodeOf('check').getByText('Failed').waitFor()
+  await nodeOf('live').getByText('Does not run').waitFor()
+  expect(await graph.locator('svg g.fired').count()).toBe(2)
+  expect(await graph.locator('svg g.missed').count()).toBe(3)
+
+  const list = page.getByRole('region', { name: 'The nodes as a list' })
+  await list
+    .getByRole('row', { name: /^check way\/check\.yml Failed.*live after a success; tell after a failure/ })
+    .waitFor()
+  await nodeOf('check').getByRole('link', { name: 'check' }).press('Enter')
+  await page.getByRole('link', { name: `Job ${id}` }).waitFor()
+  await page.getByRole('link', { name: 'Hosts and tasks' }).waitFor()
+  expect(await page.getByRole('link', { name: 'Steps' }).count()).toBe(0)
+  expect(await admin.faults()).toEqual([])
+})
+
+test('the steps of a multistep job are a chain', async () => {
+  const { page } = admin
+  runner.scripts.set('steps/first.yml', { exit: 2 })
+  const id = await product.launch('steps')
+  await product.waitForEnd(id)
+  await page.goto(`${product.address}/jobs/${id}/nodes`)
+  const list = page.getByRole('region', { name: 'The nodes as a list' })
+  await list.getByRole('row', { name: /^first steps\/first\.yml Failed.*second after either/ }).waitFor()
+  await list.getByRole('row', { name: /^second steps\/second\.yml Successful –/ }).waitFor()
+  expect(await admin.faults()).toEqual([])
+})
+
+test.each(['light', 'dark'] as const)('the graph is for everybody, also on small screens, %s', async (colorScheme) => {
+  const { page } = admin
+  await page.emulateMedia({ colorScheme })
+  await page.goto(`${product.address}/jobs/1/nodes`)
+  await page.getByRole('region', { name: 'Graph of 5 nodes' }).waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  await page.setViewportSize({ width: 320, height: 640 })
+  // The graph and its list scroll by themselves.
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+  expect(await accessFaults(page)).toEqual([])
+  await page.setViewportSize({ width: 1180, height: 720 })
+  await page.emulateMedia({ colorScheme: 'light' })
+})
