@@ -8,10 +8,12 @@ import { words } from '../words/en.js'
 import type { Choice } from '@holdfast/client'
 import type { FieldProps } from './field-props.js'
 import { ListInput } from './list-input.js'
+import { keyOf } from './place.js'
 
 /** One field: its label, what belongs to its type, its help and what is wrong with its value. */
 export function FieldInput(props: FieldProps) {
-  const { field, errors } = props
+  const { field, place, problemsAt } = props
+  const errors = problemsAt(place)
   const id = useId()
   if (field.type === 'html') return <SafeHtml html={field.content} />
   if (field.isComputed) return null
@@ -78,7 +80,7 @@ const DATE_INPUTS: Readonly<Record<string, 'date' | 'time' | 'month' | 'week' | 
 }
 
 function Input(props: InputProps) {
-  const { field, value, change, attributes, label } = props
+  const { field, place, value, change, attributes, label } = props
   const text = value === undefined || value === null ? '' : String(value)
   switch (field.type) {
     case 'textarea':
@@ -94,8 +96,16 @@ function Input(props: InputProps) {
         />
       )
     case 'password':
-      // Its value is read when the form is sent, and kept nowhere else.
-      return <input {...attributes} type="password" autocomplete="new-password" data-password={field.name} />
+      // Its value is read when the form is sent, and kept nowhere else: only that it changed is told.
+      return (
+        <input
+          {...attributes}
+          type="password"
+          autocomplete="new-password"
+          data-password={keyOf(place)}
+          onInput={() => change(undefined)}
+        />
+      )
     case 'number':
       return (
         <input
@@ -199,7 +209,7 @@ function Choices({ field, value, change, attributes, kind }: InputProps & { read
         <label key={choice.label} class="check">
           <input
             type={kind}
-            name={field.name}
+            name={attributes.id}
             checked={isChosen(choice)}
             onChange={(event) => choose(choice, event.currentTarget.checked)}
           />

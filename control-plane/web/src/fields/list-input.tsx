@@ -1,7 +1,8 @@
-import type { ComponentType } from 'preact'
-import type { FieldProps } from './field-props.js'
-import { words } from '../words/en.js'
 import { type FormField, isShown } from '@holdfast/client'
+import type { ComponentType } from 'preact'
+import { useRef } from 'preact/hooks'
+import { words } from '../words/en.js'
+import type { FieldProps } from './field-props.js'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -12,38 +13,46 @@ type Row = Readonly<Record<string, unknown>>
  */
 export function ListInput({
   field,
+  place,
   value,
+  problemsAt,
   change,
   subforms,
   label,
   Field,
 }: FieldProps & { readonly label: string; readonly Field: ComponentType<FieldProps> }) {
   const rows: readonly Row[] = Array.isArray(value) ? (value as Row[]) : []
+  const keys = useRowKeys(rows.length)
   const fields = field.subform === null ? [] : (subforms.get(field.subform) ?? [])
-  const replace = (index: number, row: Row) => change(rows.map((one, at) => (at === index ? row : one)))
   return (
     <div class="rows" role="group" aria-labelledby={label}>
       {rows.length === 0 && <p class="soft">{words.form.noRows}</p>}
       {rows.map((row, index) => (
-        <fieldset key={index}>
+        <fieldset key={keys[index]}>
           <legend>{words.form.row(index + 1)}</legend>
           {fields
             .filter((one: FormField) => isShown(one, row))
-            .map((one) => (
-              <Field
-                key={one.name}
-                field={one}
-                value={row[one.name]}
-                errors={[]}
-                subforms={subforms}
-                change={(next) => replace(index, { ...row, [one.name]: next })}
-              />
-            ))}
+            .map((one) => {
+              const own = [...place, index, one.name]
+              return (
+                <Field
+                  key={one.name}
+                  field={one}
+                  place={own}
+                  value={row[one.name]}
+                  problemsAt={problemsAt}
+                  subforms={subforms}
+                  change={(next, at = own) => change(rows.with(index, { ...row, [one.name]: next }), at)}
+                />
+              )
+            })}
           <button
             type="button"
             class="quiet"
-            aria-label={words.form.removeRow(index + 1)}
-            onClick={() => change(rows.filter((_, at) => at !== index))}
+            onClick={() => {
+              keys.splice(index, 1)
+              change(rows.filter((_, at) => at !== index))
+            }}
           >
             {words.form.removeRow(index + 1)}
           </button>
@@ -54,6 +63,16 @@ export function ListInput({
       </button>
     </div>
   )
+}
+
+let lastKey = 0
+
+/** What tells rows apart when one of them goes: the inputs of the others keep what was typed into them. */
+function useRowKeys(count: number): number[] {
+  const { current: keys } = useRef<number[]>([])
+  while (keys.length < count) keys.push((lastKey += 1))
+  keys.length = count
+  return keys
 }
 
 /** A new row with the defaults of its fields. */

@@ -222,7 +222,8 @@ export const words = {
     noRows: 'No row yet.',
     uploading: 'The file goes up…',
     uploaded: (name: string, size: string) => `${name}, ${size}`,
-    relaunching: (id: number) => `Runs job ${id} again. Passwords and files have to be given anew.`,
+    relaunching: (id: number) =>
+      `Runs job ${id} again. Type its passwords anew. Its files are used again, but for those that you choose anew.`,
     step: (number: number, all: number, name: string) => `Step ${number} of ${all}: ${name}`,
     back: 'Back',
     next: 'Next',

@@ -1,12 +1,12 @@
-import type { FormEvaluation } from '@holdfast/client'
+import type { FormEvaluation, FormModel, FormPart } from '@holdfast/client'
 import type { RefObject } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { type Place, keyOf } from '../../fields/place.js'
 import { useEvaluation, verdictOf } from './evaluation.js'
 import type { FormState } from './form-part-view.js'
-import { type FormModel, type FormPart } from '@holdfast/client'
 import { type Values, isFieldShown } from './form-parts.js'
-import type { Problems } from './problems.js'
-import { type SentValues, type Typed, sentValues } from './sent-values.js'
+import { type Problems, problemsOfRows } from './problems.js'
+import { type SentValues, type Typed, placeOf, sentValues } from './sent-values.js'
 
 /** What somebody has entered into a form, and what the control plane says of it. */
 export interface Entries extends FormState {
@@ -14,23 +14,31 @@ export interface Entries extends FormState {
   /** What a refused launch said of fields that have not been changed since. */
   readonly problems: Problems
   setProblems(problems: Problems): void
-  change(part: FormPart, name: string, value: unknown): void
+  /** @param at the place that was changed, in a row of the field */
+  change(part: FormPart, name: string, value: unknown, at: Place): void
   /** What goes to the control plane. */
   sent(): SentValues
-  /** Says what is wrong with the fields of a step, also of those that nobody typed into. @returns whether something is */
-  judge(part: FormPart): boolean
+  /** Asks what is wrong with the fields of a step, and says it, also of those that nobody typed into. */
+  judge(part: FormPart): Promise<'good' | 'wrong'>
 }
 
 /**
  * Keeps what is entered into a form.
  * @param start the values that it begins with
+ * @param isRelaunch files that are not chosen anew are those of the earlier job
  * @param element the form, whose password inputs are read when values are sent
  */
-export function useEntries(form: FormModel, start: Values, element: RefObject<HTMLFormElement | null>): Entries {
+export function useEntries(
+  form: FormModel,
+  { start, isRelaunch }: { readonly start: Values; readonly isRelaunch: boolean },
+  element: RefObject<HTMLFormElement | null>,
+): Entries {
   const [typed, setTyped] = useState<Typed>(() => startOf(form, start))
   const [problems, setProblems] = useState<Problems>(new Map())
-  /** Fields that somebody typed into: what is wrong with the others is said at the launch. */
+  /** Places that somebody typed into: what is wrong with the others is said at the launch. */
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
+  /** Steps that somebody wanted to leave: everything that is wrong with them is said. */
+  const [judged, setJudged] = useState<ReadonlySet<FormPart>>(new Set())
   const latest = useRef<FormEvaluation | null>(null)
 
   const isShownNow = (part: FormPart, name: string): boolean => {
@@ -39,8 +47,16 @@ export function useEntries(form: FormModel, start: Values, element: RefObject<HT
     return field !== undefined && isFieldShown(part, field, own, verdictOf(latest.current, part, name))
   }
   const sent = () => sentValues(form, typed, isShownNow, element.current)
-  const evaluation = useEvaluation(form.name, typed, sent)
+  const { evaluation, askNow } = useEvaluation(form.name, typed, sent)
   latest.current = evaluation
+  const rows = useMemo(() => problemsOfRows(evaluation?.rows ?? {}), [evaluation])
+
+  /** What the control plane finds wrong with a field of a step. */
+  const found = (said: FormEvaluation | null, part: FormPart, name: string): readonly string[] => {
+    const field = part.fields.find((one) => one.name === name)
+    const isKept = isRelaunch && field?.type === 'file' && typed[part.step ?? '']?.[name] === undefined
+    return isKept ? [] : (verdictOf(said, part, name)?.errors ?? []).map(({ description }) => description)
+  }
 
   return {
     typed,
@@ -48,31 +64,34 @@ export function useEntries(form: FormModel, start: Values, element: RefObject<HT
     problems,
     setProblems,
     sent,
-    judge(part) {
-      setTouched((before) => new Set([...before, ...part.fields.map(({ name }) => keyOf(part, name))]))
-      return part.fields.some(
-        ({ name }) => isShownNow(part, name) && (verdictOf(evaluation, part, name)?.errors ?? []).length > 0,
-      )
+    async judge(part) {
+      setJudged((before) => new Set([...before, part]))
+      // What is there was said of what was typed before: the last key may have mended it.
+      const said = await askNow()
+      const inRows = [...problemsOfRows(said?.rows ?? {}).keys()]
+      const isWrong = part.fields.some(({ name }) => {
+        const key = keyOf([...placeOf(part), name])
+        if (!isShownNow(part, name)) return false
+        return found(said, part, name).length > 0 || inRows.some((one) => one === key || one.startsWith(`${key}.`))
+      })
+      return isWrong ? 'wrong' : 'good'
     },
-    problemsAt(part, name) {
-      const key = keyOf(part, name)
-      const live = touched.has(key) ? (verdictOf(evaluation, part, name)?.errors ?? []) : []
-      return [...new Set([...(problems.get(key) ?? []), ...live.map(({ description }) => description)])]
+    problemsAt(part, place) {
+      const key = keyOf(place)
+      const isField = place.length === placeOf(part).length + 1
+      const own = isField ? found(evaluation, part, String(place.at(-1))) : []
+      const live = judged.has(part) || touched.has(key) ? [...own, ...(rows.get(key) ?? [])] : []
+      return [...new Set([...(problems.get(key) ?? []), ...live])]
     },
-    change(part, name, value) {
+    change(part, name, value, at) {
       const step = part.step ?? ''
-      const key = keyOf(part, name)
+      const key = keyOf(at)
       setTyped((before) => ({ ...before, [step]: { ...before[step], [name]: value } }))
       setTouched((before) => new Set([...before, key]))
-      // What the launch said was about another value.
-      setProblems((before) => new Map([...before].filter(([one]) => one !== key)))
+      // What the launch said was about another value, or about rows that are elsewhere now.
+      setProblems((before) => new Map([...before].filter(([one]) => one !== key && !one.startsWith(`${key}.`))))
     },
   }
-}
-
-/** The name of a field in what the control plane finds: in a wizard `step.field`. */
-function keyOf({ step }: FormPart, name: string): string {
-  return step === null ? name : `${step}.${name}`
 }
 
 function startOf(form: FormModel, start: Values): Typed {

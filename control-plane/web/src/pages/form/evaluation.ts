@@ -1,5 +1,5 @@
 import type { FormEvaluation } from '@holdfast/client'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../../live/api.js'
 import type { FormPart } from '@holdfast/client'
 import type { SentValues } from './sent-values.js'
@@ -12,36 +12,48 @@ const PATIENCE_SECONDS = 10
 /** What the control plane says of one field. */
 export type Verdict = FormEvaluation['fields'][string]
 
+/** What the control plane said of a form, and how to ask it at once. */
+interface Asked {
+  readonly evaluation: FormEvaluation | null
+  /** Asks about the values of this moment. @returns what is known when it cannot be asked: the last answer */
+  askNow(): Promise<FormEvaluation | null>
+}
+
 /**
  * Asks the control plane what a launch with these values would say, whenever they have changed and rest. An answer that
  * was overtaken counts for nothing. While it cannot be asked, the last answer stays: the launch judges once more anyway.
  * @param typed what is typed: a new object at each change
  * @param sent what goes to the control plane, read when it is asked
  */
-export function useEvaluation(name: string, typed: unknown, sent: () => SentValues): FormEvaluation | null {
+export function useEvaluation(name: string, typed: unknown, sent: () => SentValues): Asked {
   const [evaluation, setEvaluation] = useState<FormEvaluation | null>(null)
+  const latest = useRef(sent)
+  latest.current = sent
+  async function ask({ signal }: AbortController, wait?: number): Promise<FormEvaluation | null> {
+    const { values: rawFormData, files } = latest.current()
+    const body = { rawFormData, files, ...(wait === undefined ? {} : { wait }) }
+    const answer = await api.evaluateForm({ name, body }, { signal })
+    if (!signal.aborted) setEvaluation(answer)
+    return answer
+  }
   useEffect(() => {
     const overtaken = new AbortController()
-    const ask = async (wait?: number): Promise<void> => {
-      const { values: rawFormData, files } = sent()
-      const body = { rawFormData, files, ...(wait === undefined ? {} : { wait }) }
+    const askInTurn = async () => {
       try {
-        const answer = await api.evaluateForm({ name, body }, { signal: overtaken.signal })
-        if (overtaken.signal.aborted) return
-        setEvaluation(answer)
+        let answer = await ask(overtaken)
         // A slow source holds up only its own field. Its answer is fetched when it is there.
-        if (isAsking(answer)) await ask(PATIENCE_SECONDS)
+        while (answer && isAsking(answer) && !overtaken.signal.aborted) answer = await ask(overtaken, PATIENCE_SECONDS)
       } catch {
         // Overtaken, offline, or too often: what is shown is from before, and nothing hangs on it.
       }
     }
-    const timer = setTimeout(() => void ask(), evaluation === null ? 0 : QUIET_MS)
+    const timer = setTimeout(() => void askInTurn(), evaluation === null ? 0 : QUIET_MS)
     return () => {
       clearTimeout(timer)
       overtaken.abort()
     }
   }, [name, typed])
-  return evaluation
+  return { evaluation, askNow: () => ask(new AbortController()).catch(() => evaluation) }
 }
 
 /** Whether a source of a field has not answered yet. */

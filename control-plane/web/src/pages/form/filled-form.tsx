@@ -25,7 +25,7 @@ export function FilledForm({
   readonly from: number | null
 }) {
   const element = useRef<HTMLFormElement>(null)
-  const entries = useEntries(form, start, element)
+  const entries = useEntries(form, { start, isRelaunch: from !== null }, element)
   const { problems } = entries
   const wizard = useWizard(form.parts, entries.evaluation)
   const { error, isBusy, isVerbose, setVerbose, goOn } = useLaunch({ form, from, entries, wizard, element })
@@ -48,7 +48,7 @@ export function FilledForm({
           values={entries.typed[part.step ?? ''] ?? {}}
           state={entries}
           subforms={form.subforms}
-          change={(name, value) => entries.change(part, name, value)}
+          change={(name, value, at) => entries.change(part, name, value, at)}
           isCurrent={part === wizard.current}
         />
       ))}

@@ -1,17 +1,16 @@
-import type { FormEvaluation } from '@holdfast/client'
+import type { FormEvaluation, FormField, FormModel, FormPart } from '@holdfast/client'
 import { FieldInput } from '../../fields/field-input.js'
-import type { FormField } from '@holdfast/client'
+import type { Place } from '../../fields/place.js'
 import { words } from '../../words/en.js'
 import { type Verdict, verdictOf } from './evaluation.js'
-import type { FormModel, FormPart } from '@holdfast/client'
-import type { Values } from './form-parts.js'
-import { isFieldShown, shownValues } from './form-parts.js'
+import { type Values, isFieldShown, shownValues } from './form-parts.js'
+import { placeOf } from './sent-values.js'
 
 /** What the page knows of a form while it is filled in. */
 export interface FormState {
   readonly evaluation: FormEvaluation | null
   /** What is wrong with a field: by the launch that was refused, or by what was typed into it. */
-  problemsAt(part: FormPart, field: string): readonly string[]
+  problemsAt(part: FormPart, place: Place): readonly string[]
 }
 
 /** The fields of a form, or of one step of it. */
@@ -29,7 +28,7 @@ export function FormPartView({
   readonly values: Values
   readonly state: FormState
   readonly subforms: FormModel['subforms']
-  readonly change: (name: string, value: unknown) => void
+  readonly change: (name: string, value: unknown, at: Place) => void
   /** Whether this step of a wizard is the one that is shown. The others stay: their passwords are only in their fields. */
   readonly isCurrent?: boolean
 }) {
@@ -38,14 +37,16 @@ export function FormPartView({
     const verdict = verdictOf(state.evaluation, part, field.name)
     if (!isFieldShown(part, field, values, verdict)) return null
     if (field.isComputed) return <ComputedField key={field.name} field={field} verdict={verdict} />
+    const place = [...placeOf(part), field.name]
     return (
       <FieldInput
         key={field.name}
         field={withChoices(field, verdict)}
+        place={place}
         value={values[field.name] ?? verdict?.value ?? shown[field.name]}
-        errors={state.problemsAt(part, field.name)}
+        problemsAt={(at) => state.problemsAt(part, at)}
         subforms={subforms}
-        change={(value) => change(field.name, value)}
+        change={(value, at = place) => change(field.name, value, at)}
       />
     )
   })

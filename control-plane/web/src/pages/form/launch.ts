@@ -1,7 +1,7 @@
-import type { FormModel } from '@holdfast/client'
+import type { FormModel, FormPart } from '@holdfast/client'
 import type { RefObject } from 'preact'
 import { useLocation } from 'preact-iso'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { api } from '../../live/api.js'
 import type { Entries } from './entries.js'
@@ -35,6 +35,8 @@ export function useLaunch({
   readonly element: RefObject<HTMLFormElement | null>
 }): Launch {
   const { route } = useLocation()
+  const latest = useRef(wizard)
+  latest.current = wizard
   const [error, setError] = useState<Error | null>(null)
   const [isBusy, setBusy] = useState(false)
   const [isVerbose, setVerbose] = useState(false)
@@ -56,6 +58,16 @@ export function useLaunch({
     }
   }
 
+  async function leave(step: FormPart) {
+    setBusy(true)
+    const verdict = await entries.judge(step)
+    setBusy(false)
+    // What was said may have put in or left out steps: the wizard has to be shown with it first.
+    await new Promise((shown) => setTimeout(shown))
+    if (verdict === 'good') latest.current.next()
+    else toProblem(element.current)
+  }
+
   return {
     error,
     isBusy,
@@ -64,8 +76,7 @@ export function useLaunch({
     goOn() {
       if (isBusy) return
       if (wizard.isLast) void launch()
-      else if (wizard.current && entries.judge(wizard.current)) toProblem(element.current)
-      else wizard.next()
+      else if (wizard.current) void leave(wizard.current)
     },
   }
 }
@@ -73,9 +84,9 @@ export function useLaunch({
 /** To the first field with a problem that is shown, once it is marked. */
 function toProblem(form: HTMLFormElement | null): void {
   requestAnimationFrame(() => {
-    const marked = form?.querySelectorAll<HTMLElement>('[aria-invalid="true"]') ?? []
-    const shown = [...marked].find((input) => input.closest('[hidden]') === null)
-    shown?.focus()
+    const marked = [...(form?.querySelectorAll('.field-errors') ?? [])]
+    const shown = marked.find((errors) => errors.closest('[hidden]') === null)
+    shown?.parentElement?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
   })
 }
 

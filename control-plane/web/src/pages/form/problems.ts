@@ -1,43 +1,61 @@
 import { RefusedError } from '@holdfast/client'
+import { type Place, keyOf } from '../../fields/place.js'
 
-/** What is wrong with the values, by the name of the field; in a wizard `step.field`. */
+/** What is wrong with values, by the key of the place of their field. */
 export type Problems = ReadonlyMap<string, readonly string[]>
 
+type Findings = Readonly<Record<string, readonly { readonly description: string }[]>>
+
+/** What the control plane found in the rows of lists; without an index: in an object that is written as YAML. */
 interface RowError {
   readonly index?: number
-  readonly validationErrors?: Readonly<Record<string, readonly Finding[]>>
-  readonly rowErrors?: Readonly<Record<string, readonly RowError[]>>
+  readonly validationErrors?: Findings
+  readonly rowErrors?: RowErrors
 }
-interface Finding {
-  readonly description: string
-}
+type RowErrors = Readonly<Record<string, readonly RowError[]>>
 
 /** The findings of a refused launch; null: it was refused for another reason. */
 export function problemsOf(error: unknown): Problems | null {
   if (!(error instanceof RefusedError) || error.status !== 422 || !error.details) return null
-  const { validationErrors = {}, rowErrors = {} } = error.details as {
-    validationErrors?: Readonly<Record<string, readonly Finding[]>>
-    rowErrors?: Readonly<Record<string, readonly RowError[]>>
+  const { validationErrors, rowErrors } = error.details as {
+    readonly validationErrors?: Findings
+    readonly rowErrors?: RowErrors
   }
-  const problems = new Map<string, string[]>()
-  const add = (name: string, text: string) => problems.set(name, [...(problems.get(name) ?? []), text])
-  for (const [name, findings] of Object.entries(validationErrors)) {
-    for (const { description } of findings) add(name, description)
-  }
-  for (const [name, rows] of Object.entries(rowErrors)) {
-    for (const text of rows.flatMap((row) => textsOf(row))) add(name, text)
-  }
+  const problems = collected((add) => {
+    addFindings(add, [], validationErrors)
+    addRows(add, [], rowErrors)
+  })
   return problems.size === 0 ? null : problems
 }
 
-/** `2: size: It has to be a number` */
-function textsOf(row: RowError): string[] {
-  const place = row.index === undefined ? '' : `${row.index + 1}: `
-  const own = Object.entries(row.validationErrors ?? {}).flatMap(([name, findings]) =>
-    findings.map(({ description }) => `${place}${name}: ${description}`),
-  )
-  const below = Object.entries(row.rowErrors ?? {}).flatMap(([name, rows]) =>
-    rows.flatMap(textsOf).map((text) => `${place}${name} ${text}`),
-  )
-  return [...own, ...below]
+/** What is wrong in the rows of lists, by the answer to an evaluation. */
+export function problemsOfRows(rows: Readonly<Record<string, readonly unknown[]>>): Problems {
+  return collected((add) => addRows(add, [], rows as RowErrors))
+}
+
+type Add = (place: Place, text: string) => void
+
+function collected(find: (add: Add) => void): Problems {
+  const problems = new Map<string, string[]>()
+  find((place, text) => problems.set(keyOf(place), [...(problems.get(keyOf(place)) ?? []), text]))
+  return problems
+}
+
+function addFindings(add: Add, place: Place, findings: Findings = {}) {
+  for (const [name, some] of Object.entries(findings)) {
+    for (const { description } of some) add([...place, name], description)
+  }
+}
+
+function addRows(add: Add, place: Place, rowErrors: RowErrors = {}) {
+  for (const [name, rows] of Object.entries(rowErrors)) {
+    for (const { index, ...row } of rows) {
+      // An object is one field of the page, so all that is wrong in it stands there.
+      const inside: Add =
+        index === undefined ? (at, text) => add([...place, name], `${keyOf(at)}: ${text}`) : (at, text) => add(at, text)
+      const below = index === undefined ? [] : [...place, name, index]
+      addFindings(inside, below, row.validationErrors)
+      addRows(inside, below, row.rowErrors)
+    }
+  }
 }

@@ -1,4 +1,5 @@
-import { type FormModel, type FormPart } from '@holdfast/client'
+import type { FormField, FormModel, FormPart } from '@holdfast/client'
+import { type Place, keyOf } from '../../fields/place.js'
 import { type Values, withoutUndefined } from './form-parts.js'
 
 /** What is typed, by step; `''` for a form without steps. */
@@ -21,24 +22,42 @@ export function sentValues(
   element: HTMLFormElement | null,
 ): SentValues {
   const files: Record<string, unknown> = {}
+  const inputs = [...(element?.querySelectorAll<HTMLInputElement>('input[data-password]') ?? [])]
+  const passwords = new Map(inputs.map(({ dataset, value }) => [dataset.password, value]))
+
+  const rowsOf = (subform: string | null, rows: unknown, place: Place): unknown => {
+    if (subform === null || !Array.isArray(rows)) return rows
+    const fields = form.subforms.get(subform) ?? []
+    return (rows as readonly Values[]).map((row, index) => ({ ...row, ...inside(fields, row, [...place, index]) }))
+  }
+  /** What the page keeps elsewhere or in another shape: passwords, and the rows with them. */
+  const inside = (fields: readonly FormField[], values: Values, place: Place): Values => {
+    const found = fields.flatMap(({ name, type, subform }) => {
+      if (type === 'password') {
+        const password = passwords.get(keyOf([...place, name])) ?? ''
+        return [[name, password === '' ? undefined : password] as const]
+      }
+      return type === 'list' ? [[name, rowsOf(subform, values[name], [...place, name])] as const] : []
+    })
+    return Object.fromEntries(found)
+  }
   const valuesOf = (part: FormPart): Values => {
     const own = typed[part.step ?? ''] ?? {}
-    const sent: Record<string, unknown> = {}
-    for (const { name, type } of part.fields) {
-      if (!isShown(part, name)) continue
-      if (type === 'password') {
-        const typedIn = element?.querySelector<HTMLInputElement>(`input[data-password="${CSS.escape(name)}"]`)
-        if (typedIn && typedIn.value !== '') sent[name] = typedIn.value
-      } else if (type === 'file') {
-        if (own[name] !== undefined) files[name] = own[name]
-      } else sent[name] = own[name]
-    }
-    return withoutUndefined(sent)
+    const shown = part.fields.filter(({ name }) => isShown(part, name))
+    for (const { name, type } of shown) if (type === 'file' && own[name] !== undefined) files[name] = own[name]
+    const typedIn = shown.filter(({ type }) => type !== 'file').map(({ name }) => [name, own[name]] as const)
+    return withoutUndefined({ ...Object.fromEntries(typedIn), ...inside(shown, own, placeOf(part)) })
   }
+
   const [first] = form.parts
   const values =
     first?.step === null
       ? valuesOf(first)
       : Object.fromEntries(form.parts.map((part) => [part.step ?? '', valuesOf(part)]))
   return { values, files }
+}
+
+/** Where the fields of a part are. */
+export function placeOf({ step }: FormPart): Place {
+  return step === null ? [] : [step]
 }

@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { ScriptedRunner } from '../support/scripted-runner.js'
+import { accessFaults } from './kit/axe.js'
+import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+
+/** Fields that are more than one input: files that go up, and lists whose rows are forms. */
+const FORMS = {
+  'cert.yml': `name: Certificate
+type: ansible
+roles: [default]
+playbook: cert.yml
+fields:
+  - {name: cert, type: file, label: Certificate, required: true}
+  - {name: host, label: Host}
+`,
+  'team.yml': `- name: Team
+  type: ansible
+  roles: [default]
+  playbook: team.yml
+  fields:
+    - {name: title, label: Title}
+    - {name: people, type: list, label: People, subform: Person, minSize: 1}
+- name: Person
+  type: subform
+  fields:
+    - {name: who, label: Name, required: true}
+    - {name: age, type: number, label: Age, minValue: 18}
+    - {name: kind, type: enum, label: Kind, values: [guest, member], default: guest}
+    - {name: club, label: Club, dependencies: [{name: kind, values: [member]}]}
+    - {name: pin, type: password, label: PIN}
+    - {name: long, type: expression, runLocal: true, expression: "'$(pin)'.length"}
+    - {name: keys, type: list, label: Keys, subform: Key}
+- name: Key
+  type: subform
+  fields: [{name: door, label: Door, required: true}]
+`,
+}
+
+let product: Product
+let runner: ScriptedRunner
+let browser: Browser
+let admin: Person
+let page: Page
+
+beforeAll(async () => {
+  ;[browser, product] = await Promise.all([startChromium(), startProduct({ forms: FORMS, withAgent: false })])
+  runner = await ScriptedRunner.join(product, 'scripted')
+  admin = await newPerson(browser, product.address)
+  ;({ page } = admin)
+  await open('/forms')
+  await signInOn(page, 'admin', ADMIN_PASSWORD)
+})
+afterAll(async () => {
+  await browser?.close()
+  await runner?.leave()
+  await product?.close()
+})
+
+const open = (path: string) => page.goto(`${product.address}${path}`)
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const file = (name: string, buffer: Buffer) => ({ name, mimeType: 'application/octet-stream', buffer })
+async function launchedVariables(): Promise<Record<string, unknown>> {
+  await button('Launch').click()
+  await page.getByRole('heading', { name: /^Job / }).waitFor()
+  await page.getByRole('link', { name: 'Values' }).click()
+  const text = await page.getByRole('region', { name: 'Extra variables' }).innerText()
+  return JSON.parse(text) as Record<string, unknown>
+}
+
+test('a file goes up when it is chosen, byte for byte, and another one takes its place', async () => {
+  await open('/forms/Certificate')
+  const input = page.getByLabel('Certificate')
+  await button('Launch').click()
+  await page.getByText('Certificate is required').waitFor()
+  await input.setInputFiles(file('old.pem', Buffer.from('the old one')))
+  await page.getByText('old.pem, 11 bytes').waitFor()
+  const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 7919) % 256))
+  await input.setInputFiles(file('<b>new.pem', bytes))
+  await page.getByText('<b>new.pem, 100.0 kB').waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  const { cert } = await launchedVariables()
+  expect(cert).toMatchObject({ originalname: '<b>new.pem', size: bytes.length })
+  expect(readFileSync((cert as { path: string }).path).equals(bytes)).toBe(true)
+  expect(await admin.faults()).toEqual([])
+})
+
+test('rows of a list are filled in by their form: added, judged field by field, removed', async () => {
+  await open('/forms/Team')
+  const people = page.getByRole('group', { name: 'People' })
+  const person = (number: number) => people.getByRole('group', { name: `Row ${number}`, exact: true }).first()
+  const addPerson = people.getByRole('button', { name: 'Add a row' }).last()
+  await people.getByText('No row yet.').waitFor()
+  for (const name of ['Ann', 'Bob', 'Eve']) {
+    await addPerson.click()
+    const row = people
+      .getByRole('group', { name: /^Row/ })
+      .filter({ has: page.getByLabel('Name') })
+      .last()
+    await row.getByLabel('Name').fill(name)
+    await row.getByLabel('PIN').fill(name.repeat(name.charCodeAt(0) - 64))
+  }
+  await person(2).getByLabel('Kind').selectOption('member')
+  await person(2).getByLabel('Club').fill('chess')
+  await person(2).getByLabel('Age').fill('17')
+  await person(2).getByText('Age must be at least 18').waitFor()
+  expect(await person(1).getByText('Age must be at least 18').count()).toBe(0)
+  await person(2).getByLabel('Age').fill('18')
+  await person(2).getByText('Age must be at least 18').waitFor({ state: 'detached' })
+
+  const keys = person(3).getByRole('group', { name: 'Keys' })
+  await keys.getByRole('button', { name: 'Add a row' }).click()
+  await button('Launch').click()
+  await keys.getByText('Door is required').waitFor()
+  await page.getByText('1 field needs another value').waitFor()
+  await expect.poll(() => keys.getByLabel('Door').evaluate((input) => input.matches(':focus'))).toBe(true)
+  await keys.getByLabel('Door').fill('cellar')
+  await keys.getByText('Door is required').waitFor({ state: 'detached' })
+  expect(await accessFaults(page)).toEqual([])
+
+  // The first row goes, and what was typed into the others stays with them, passwords too.
+  await people.getByRole('button', { name: 'Remove row 1' }).first().click()
+  await expect.poll(() => person(1).getByLabel('Name').inputValue()).toBe('Bob')
+  expect(await launchedVariables()).toMatchObject({
+    people: [
+      { who: 'Bob', age: 18, kind: 'member', club: 'chess', long: 6 },
+      { who: 'Eve', kind: 'guest', long: 15, keys: [{ door: 'cellar' }] },
+    ],
+  })
+  expect(await admin.faults()).toEqual([])
+})

@@ -1,0 +1,217 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { ScriptedRunner } from '../support/scripted-runner.js'
+import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+
+/** What one does to a job with the buttons of its page. Its playbooks are scripted, so a job runs as long as the test says. */
+const FORMS = {
+  'hold.yml': `name: Hold
+type: ansible
+roles: [default]
+playbook: hold.yml
+fields: [{name: why, label: Why}]
+`,
+  'plain.yml': `name: Plain
+type: ansible
+roles: [default]
+playbook: plain.yml
+fields: [{name: host, label: Host}, {name: colour, default: red}]
+`,
+  'order.yml': `name: Order
+type: ansible
+roles: [default]
+playbook: order.yml
+fields:
+  - {name: host, label: Host, required: true}
+  - {name: count, type: number, label: Count, minValue: 1}
+  - {name: colour, type: enum, label: Colour, values: [red, blue], default: red}
+  - {name: note, label: Note, dependencies: [{name: colour, values: [blue]}]}
+  - {name: pin, type: password, label: PIN}
+  - {name: long, type: expression, runLocal: true, expression: "'$(pin)'.length"}
+  - {name: cert, type: file, label: Certificate}
+`,
+  'guided.yml': `- name: Guided
+  type: ansible
+  roles: [default]
+  playbook: guided.yml
+  wizard:
+    - {name: files, subform: Files, defaultModel: files}
+    - {name: more, subform: More, defaultModel: more}
+- name: Files
+  type: subform
+  fields:
+    - {name: pw, type: password, label: Password, required: true}
+    - {name: long, type: expression, runLocal: true, expression: "'$(pw)'.length"}
+- name: More
+  type: subform
+  fields:
+    - {name: size, label: Size}
+    - {name: pw, type: password, label: Password, required: true}
+    - {name: long, type: expression, runLocal: true, expression: "'$(pw)'.length"}
+`,
+}
+const CONFIG = `roles:
+  - {name: admin, groups: [local/admins]}
+  - {name: watchers, groups: [local/watchers], options: {showAllJobLogs: true}}
+  - {name: default, groups: []}
+`
+
+let product: Product
+let runner: ScriptedRunner
+let browser: Browser
+let admin: Person
+let page: Page
+
+beforeAll(async () => {
+  ;[browser, product] = await Promise.all([
+    startChromium(),
+    startProduct({ config: CONFIG, forms: FORMS, withAgent: false }),
+  ])
+  runner = await ScriptedRunner.join(product, 'scripted')
+  runner.scripts.set('hold.yml', { holds: true })
+  await product.admin.post('/user', { username: 'wanda', password: ADMIN_PASSWORD, groups: ['watchers'] })
+  admin = await newPerson(browser, product.address)
+  ;({ page } = admin)
+  await open('/jobs')
+  await signInOn(page, 'admin', ADMIN_PASSWORD)
+})
+afterAll(async () => {
+  await browser?.close()
+  await runner?.leave()
+  await product?.close()
+})
+beforeEach(() => {
+  runner.runs.length = 0
+})
+
+const open = (path: string, on = page) => on.goto(`${product.address}${path}`)
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const status = (word: string, on = page) =>
+  on
+    .getByRole('main')
+    .getByText(new RegExp(`^\\S?\\s*${word}$`))
+    .first()
+const field = (label: string) => page.getByRole('main').getByLabel(label).filter({ visible: true })
+const chosen = (label: string, file: string, text: string) =>
+  page.getByLabel(label).setInputFiles({ name: file, mimeType: 'text/plain', buffer: Buffer.from(text) })
+/** The variables of the job whose page is open, as the page shows them. */
+async function shownVariables(): Promise<unknown> {
+  await page.getByRole('link', { name: 'Values' }).click()
+  return JSON.parse(await page.getByRole('region', { name: 'Extra variables' }).innerText())
+}
+
+test('Abort asks first, ends the job, and is gone; who may not press it reads why', async () => {
+  const id = await product.launch('Hold')
+  await open(`/jobs/${id}`)
+  await button('Abort').click()
+  const dialog = page.getByRole('dialog', { name: `Abort job ${id}?` })
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect((await product.admin.get(`/job/${id}?output=false`)).status).toBe('running')
+
+  const wanda = await newPerson(browser, product.address)
+  await open(`/jobs/${id}`, wanda.page)
+  await signInOn(wanda.page, 'wanda', ADMIN_PASSWORD)
+  const hers = wanda.page.getByRole('button', { name: 'Abort' })
+  expect(await hers.getAttribute('aria-disabled')).toBe('true')
+  expect(await hers.getAttribute('title')).toBe('It is the job of another user')
+  await hers.click({ force: true })
+  expect(await wanda.page.getByRole('dialog').count()).toBe(0)
+
+  await button('Abort').click()
+  await dialog.getByRole('button', { name: 'Abort' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await status('Aborted').waitFor()
+  await status('Aborted', wanda.page).waitFor()
+  await button('Abort').waitFor({ state: 'detached' })
+  await open('/jobs')
+  await page
+    .getByRole('row')
+    .filter({ hasText: 'Hold' })
+    .getByText(/^\S?\s*Aborted$/)
+    .waitFor()
+  expect(await wanda.faults()).toEqual([])
+  await wanda.close()
+})
+
+test('Run again asks first, and leads to the new job with the same values', async () => {
+  const id = await product.launch('Plain', { host: 'web1' })
+  await product.waitForEnd(id)
+  await open(`/jobs/${id}`)
+  await button('Run again').click()
+  await page
+    .getByRole('dialog', { name: `Run job ${id} again?` })
+    .getByRole('button', { name: 'Run again' })
+    .click()
+  await page.getByRole('heading', { name: `Job ${id + 1}` }).waitFor()
+  await status('Successful').waitFor()
+  expect(await shownVariables()).toMatchObject({ host: 'web1', colour: 'red' })
+})
+
+test('Run again with changes begins with the values of the job, asks for its password, and keeps its file', async () => {
+  await open('/forms/Order')
+  await field('Host').fill('web1')
+  await field('Count').fill('2')
+  await page.getByRole('main').getByLabel('Colour').selectOption('blue')
+  await field('Note').fill('as always')
+  await field('PIN').fill('old secret')
+  await chosen('Certificate', 'web1.pem', 'a certificate')
+  await page.getByText('web1.pem, 13 B').waitFor()
+  await button('Launch').click()
+  await page.getByRole('heading', { name: /^Job / }).waitFor()
+  await status('Successful').waitFor()
+  const [first] = runner.runs
+
+  await page.getByRole('link', { name: 'Run again with changes' }).click()
+  await page.getByText(`Runs job ${first?.order.job_id} again.`).waitFor()
+  await expect.poll(() => field('Host').inputValue()).toBe('web1')
+  expect(await field('Note').inputValue()).toBe('as always')
+  expect(await field('PIN').inputValue()).toBe('')
+  await field('Host').fill('')
+  await field('Count').fill('0')
+  await button('Launch').click()
+  await page.getByRole('alert').filter({ hasText: 'need' }).waitFor()
+  expect(runner.runs.length).toBe(1)
+  await field('Host').fill('web2')
+  await field('Count').fill('3')
+  await button('Launch').click()
+  await page.getByText('passwords are not kept').first().waitFor()
+  await expect.poll(() => page.locator(':focus').getAttribute('type')).toBe('password')
+  await field('PIN').fill('new secret')
+  await button('Launch').click()
+  await page.getByRole('heading', { name: `Job ${Number(first?.order.job_id) + 1}` }).waitFor()
+  await status('Successful').waitFor()
+  expect(await shownVariables()).toMatchObject({
+    ...{ host: 'web2', count: 3, colour: 'blue', note: 'as always', long: 10 },
+    cert: { originalname: 'web1.pem', size: 13 },
+  })
+})
+
+test('a step of a wizard goes on as soon as its last field is right, and each password belongs to its own step', async () => {
+  await open('/forms/Guided')
+  await button('Next').click()
+  await page.getByText('Password is required').waitFor()
+  await field('Password').fill('a')
+  await button('Next').click()
+  await field('Size').fill('small')
+  await field('Password').fill('ab')
+  await button('Launch').click()
+  await page.getByRole('heading', { name: /^Job / }).waitFor()
+  await status('Successful').waitFor()
+
+  // Each password has a length of its own.
+  expect(await shownVariables()).toMatchObject({ files: { long: 1 }, more: { size: 'small', long: 2 } })
+  await page.getByRole('link', { name: 'Run again with changes' }).click()
+  await page.getByText('What will run').waitFor()
+  await field('Password').fill('abc')
+  await button('Next').click()
+  expect(await field('Size').inputValue()).toBe('small')
+  await field('Size').fill('large')
+  await field('Password').fill('abcd')
+  await button('Launch').click()
+  await page.getByRole('heading', { name: /^Job / }).waitFor()
+  await status('Successful').waitFor()
+  expect(await shownVariables()).toMatchObject({ files: { long: 3 }, more: { size: 'large', long: 4 } })
+  expect(await admin.faults()).toEqual([])
+})
