@@ -11,16 +11,17 @@ import { type KeyRecipe, keyOf, newRecipe, opened, sealed } from './encryption.j
 import { type BackupRecord, readRecord } from './records.js'
 
 /**
- * A backup: one line that says what it is, then lines of JSON (records.ts), compressed with gzip, and sealed where a
- * passphrase was given. The first line is `HOLDFAST-BACKUP 1`, and for a sealed one the recipe of its key behind it.
+ * The first line of a backup. An encrypted backup has the recipe of its key behind it. After the first line come lines of
+ * JSON (records.ts). They are compressed with gzip, and encrypted if a passphrase was given.
  */
 const MAGIC = 'HOLDFAST-BACKUP 1'
+/** Longest first line that is read, in bytes. */
 const LONGEST_FIRST_LINE = 4096
 const NEWLINE = 0x0a
-/** Longest line of a backup in characters. Rows are written some megabytes at a time. */
+/** Longest line that is read, in characters. A written line has the rows of some megabytes. */
 const LONGEST_LINE = 64 * 1024 * 1024
 
-/** Writes records as a backup into a file that is open. */
+/** Writes records as a backup into an open file. @param passphrase null: the backup is not encrypted */
 export async function writeRecords(
   file: FileHandle,
   records: AsyncIterable<BackupRecord>,
@@ -37,7 +38,7 @@ export async function writeRecords(
 async function* packedLines(records: AsyncIterable<BackupRecord>): AsyncGenerator<Buffer> {
   const gzip = createGzip({ level: 1 })
   const feeding = pipeline(Readable.from(linesOf(records)), gzip)
-  // A failure of what feeds it ends the reading of it, and is thrown there.
+  // A failure of `records` also destroys `gzip`, and the loop below throws it.
   feeding.catch(() => undefined)
   for await (const piece of gzip) yield piece as Buffer
   await feeding
@@ -48,7 +49,7 @@ async function* linesOf(records: AsyncIterable<BackupRecord>): AsyncGenerator<st
 }
 
 /**
- * The records of a backup.
+ * Reads the records of a backup, one after the other.
  * @throws BackupError `no_backup`, `passphrase_needed`, `wrong_passphrase`, `damaged`
  */
 export async function* readRecords(path: string, passphrase: string | null): AsyncGenerator<BackupRecord> {
@@ -61,7 +62,7 @@ export async function* readRecords(path: string, passphrase: string | null): Asy
   let rest = ''
   const text = createGunzip().setEncoding('utf8')
   const feeding = pipeline(Readable.from(packed, { objectMode: false }), text)
-  // A failure of what feeds it ends the reading of it, and is thrown there.
+  // A failure of `packed` also destroys `text`, and the loop below throws it.
   feeding.catch(() => undefined)
   try {
     for await (const piece of text as AsyncIterable<string>) {
@@ -90,7 +91,7 @@ function recipeIn(text: string): KeyRecipe {
     const value: unknown = JSON.parse(text)
     if (Recipe.Check(value)) return value
   } catch {
-    // Said below.
+    // The error below says so.
   }
   throw new BackupError('damaged', 'The backup is damaged: its first line cannot be read')
 }

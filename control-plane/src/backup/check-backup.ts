@@ -3,7 +3,7 @@ import { readRecords } from './backup-file.js'
 import { type BackupHead, type BackupRecord, rowsIn } from './records.js'
 import { TableDigest } from './table-digest.js'
 
-/** What a backup holds. */
+/** What a backup holds, as a complete check found it. */
 export interface CheckedBackup {
   readonly head: BackupHead
   /** Number of rows by table. */
@@ -13,8 +13,8 @@ export interface CheckedBackup {
 }
 
 /**
- * Reads a whole backup and compares its counts and digests.
- * @param take gets each record that was found to be in its place
+ * Reads a complete backup and compares its counts and digests.
+ * @param take gets each record that stands at a right place
  * @throws BackupError
  */
 export async function checkBackup(

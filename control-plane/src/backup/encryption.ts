@@ -2,9 +2,14 @@ import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:cryp
 import { promisify } from 'node:util'
 import { BackupError } from './backup-error.js'
 
-/** How the key is made of the passphrase. Written into the file, so that it may change. */
+/**
+ * How the key is made of the passphrase, with scrypt. Each backup contains its recipe, so a later release may use another
+ * one and still read old backups.
+ */
 export interface KeyRecipe {
+  /** In base64. */
   readonly salt: string
+  /** N of scrypt. */
   readonly cost: number
   readonly blockSize: number
   readonly parallel: number
@@ -16,12 +21,12 @@ const TAG_BYTES = 16
 /** Plain bytes of one sealed part. */
 const PART_BYTES = 64 * 1024
 const LENGTH_BYTES = 4
-/** In the length of the last part. */
+/** This bit is set in the length of the last part. */
 const LAST = 0x80000000
 
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt)
 
-/** A recipe with a salt of its own. It costs about a third of a second and 64 MiB. */
+/** Makes a recipe with a new salt. Its key costs about a third of a second and 64 MiB of memory. */
 export function newRecipe(): KeyRecipe {
   return { salt: randomBytes(16).toString('base64'), cost: 2 ** 16, blockSize: 8, parallel: 1 }
 }
@@ -33,8 +38,8 @@ export function keyOf(passphrase: string, { salt, cost, blockSize, parallel }: K
 }
 
 /**
- * Seals bytes in parts with AES-256-GCM. A part is its length, its bytes and its tag. The nonce counts the parts, and the
- * length says whether it is the last one: so no part can be changed, moved, left out or added.
+ * Encrypts bytes in parts with AES-256-GCM. A part is its length, its bytes and its tag. The nonce counts the parts. The
+ * length also says whether the part is the last one. So nobody can change, move, leave out or add a part.
  */
 export async function* sealed(plain: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let number = 0
@@ -56,7 +61,10 @@ export async function* sealed(plain: AsyncIterable<Buffer>, key: Buffer): AsyncG
   yield seal(held, true)
 }
 
-/** @throws BackupError `wrong_passphrase` when not even the first part opens, `damaged` later */
+/**
+ * Decrypts what {@link sealed} made.
+ * @throws BackupError `wrong_passphrase` when the first part cannot be decrypted, `damaged` for a later one
+ */
 export async function* opened(bytes: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let number = 0
   let isOver = false
@@ -101,7 +109,7 @@ function failureAt(number: number): BackupError {
     : new BackupError('damaged', 'The backup is damaged: a part of it was changed')
 }
 
-/** The key is of one file alone, so counting is enough. */
+/** The nonce of a part. No other file has the same key, so the number of the part is enough. */
 function nonceOf(number: number): Buffer {
   const nonce = Buffer.alloc(NONCE_BYTES)
   nonce.writeBigUInt64BE(BigInt(number), NONCE_BYTES - 8)

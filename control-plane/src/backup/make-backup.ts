@@ -10,29 +10,30 @@ import { type PartPlaces, filesOf } from './parts.js'
 import { type BackupRecord, type Part, rowsRecord } from './records.js'
 import { TableDigest } from './table-digest.js'
 
-/** Told how far the work is. */
+/** Hears how far the work is. */
 export interface BackupProgress {
-  /** @param rows of the table up to now */
+  /** @param rows how many rows of the table are done */
   table(name: string, rows: number): void
-  /** @param done the work that was reached, in words */
+  /** @param done one word for the step that has ended */
   step(done: string): void
 }
 
-/** What of an installation is copied, and from where. */
+/** What is copied of an installation, and from where. */
 export interface BackupOrder {
   readonly database: DatabasePlace
   readonly places: PartPlaces
   readonly parts: readonly Part[]
   readonly passphrase: string | null
-  /** Of the program. */
+  /** The release of the program. */
   readonly version: string
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
 /**
- * Writes a backup of one state of the database and of the wanted parts, and opens it again to compare counts and digests.
- * The file has its name only when it is whole. @returns what was read of it
+ * Writes a backup of one state of the database and of the wanted parts. Then it reads the backup to compare counts and
+ * digests. The file gets its name only after that.
+ * @returns what was read in the backup
  * @throws BackupError, UnavailableError
  */
 export async function makeBackup(path: string, order: BackupOrder, progress: BackupProgress): Promise<CheckedBackup> {

@@ -5,20 +5,20 @@ import { messageOf } from '../errors.js'
 import { BackupError } from './backup-error.js'
 import type { BackupRecord, Part } from './records.js'
 
-/** Where the parts of an installation are: a folder with all that is in it, or single files. */
+/** Where the parts of an installation are. A text is a folder with all that is in it. A list has the paths of files. */
 export interface PartPlaces {
   readonly forms: string
   readonly workflows: string
   readonly playbooks: string
   readonly uploads: string
-  /** Files that may be missing. Their names must be different. */
+  /** Files may be missing. No two of them may have the same name, because a backup stores only the name. */
   readonly config: readonly string[]
   readonly secrets: readonly string[]
 }
 
 const CHUNK_BYTES = 1024 * 1024
 
-/** The files of some parts, as records. Links are left out: what they name is no part of the folder. */
+/** The files of some parts, as records. Symbolic links in a folder are left out, because they may lead out of it. */
 export async function* filesOf(places: PartPlaces, parts: readonly Part[]): AsyncGenerator<BackupRecord> {
   for (const part of parts) {
     const place = places[part]
@@ -36,7 +36,7 @@ async function* recordsOf(part: Part, path: string, name: string): AsyncGenerato
   const { mode, size } = await stat(path)
   yield { type: 'file', part, path: name, mode: mode & 0o777, size }
   let left = size
-  // What a file grows by meanwhile is not of this backup.
+  // What is added to the file after `stat` is not in this backup.
   for await (const piece of createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {
     const bytes = piece.subarray(0, left)
     left -= bytes.length
@@ -83,7 +83,7 @@ export class PartWriter {
     this.#isReplacing = isReplacing
   }
 
-  /** Where a file goes; null: it is not wanted. @throws BackupError when it would leave its folder, or is there already */
+  /** The path for a file. Null: it is not wanted. @throws BackupError when the path leaves its folder, or is taken */
   async place(part: Part, name: string): Promise<string | null> {
     if (!this.#wanted.includes(part)) return null
     const place = this.#places[part]
@@ -99,6 +99,7 @@ export class PartWriter {
     return path
   }
 
+  /** Takes the next record of the backup, and writes it if it belongs to a wanted file. */
   async take(record: BackupRecord): Promise<void> {
     if (record.type === 'file') {
       const path = await this.place(record.part, record.path)
@@ -116,6 +117,7 @@ export class PartWriter {
     }
   }
 
+  /** Removes a file that was written in part. Files that are complete stay. */
   async abandon(): Promise<void> {
     if (!this.#open) return
     await this.#open.file.close()

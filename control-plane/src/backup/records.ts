@@ -40,7 +40,7 @@ const Data = Type.Object({ type: Type.Literal('data'), data: Type.String() })
 const End = Type.Object({ type: Type.Literal('end'), tables: count, rows: count, files: count })
 
 const AnyRecord = Type.Union([Head, Rows, TableEnd, File, Data, End])
-/** A line of a backup: the head, rows and the end of each table, files with their bytes, the end. */
+/** A line of a backup. The order: the head, the rows and the end of each table, each file with its bytes, the end. */
 export type BackupRecord = Static<typeof AnyRecord>
 /** The first line of a backup. */
 export type BackupHead = Static<typeof Head>
@@ -53,12 +53,12 @@ export function readRecord(line: string): BackupRecord {
     const value: unknown = JSON.parse(line)
     if (check.Check(value)) return value
   } catch {
-    // Said below.
+    // The error below says so.
   }
   throw new BackupError('damaged', 'The backup is damaged: a line of it cannot be read')
 }
 
-/** Rows as a line has them: by column, bytes as `{"$": base64}`. */
+/** Makes the line for some rows. A row is the list of its values, in the order of `columns`. Bytes are `{"$": base64}`. */
 export function rowsRecord(table: string, rows: readonly CopiedRow[]): BackupRecord {
   const columns = Object.keys(rows[0] ?? {}).toSorted()
   return {
@@ -74,7 +74,7 @@ export function rowsRecord(table: string, rows: readonly CopiedRow[]): BackupRec
   }
 }
 
-/** The rows of a line. @throws BackupError `damaged` */
+/** The rows of a line, as the database has them. @throws BackupError `damaged` */
 export function rowsIn({ columns, rows }: Static<typeof Rows>): CopiedRow[] {
   return rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, valueOf(row[index])] as const)))
 }

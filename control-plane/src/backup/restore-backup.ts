@@ -8,25 +8,25 @@ import { type PartPlaces, PartWriter } from './parts.js'
 import { type BackupRecord, type Part, rowsIn } from './records.js'
 import { TableDigest } from './table-digest.js'
 
-/** What of a backup is restored, and where it goes. */
+/** What is restored of a backup, and where it goes. */
 export interface RestoreOrder {
   readonly database: DatabasePlace
   readonly places: PartPlaces
   readonly parts: readonly Part[]
   readonly passphrase: string | null
-  /** Null: what is there stays, and must be empty; else the name under which a database file is kept. */
+  /** Null: the database must be empty. Else the old database is replaced, and a database file is kept under this name. */
   readonly replacing: string | null
 }
 
 /**
- * Tables of one database, which no other one gets: control planes that ran when the backup was made, marks of writes (on
- * PostgreSQL alone), and the id of the database.
+ * Tables that belong to one database. They are not restored. They are about the control planes that ran during the backup,
+ * marks of writes (only on PostgreSQL), and the id of the database.
  */
 const OF_ONE_DATABASE: readonly string[] = ['node', 'write_mark', 'database_id']
 
 /**
- * Restores a backup into a database on which nobody works, and its files to their places. The whole backup is read and
- * compared before anything is changed. Rows are compared once more when they are stored.
+ * Restores a backup into a database that nobody uses, and its files to their places. The complete backup is read and
+ * compared before anything is changed. The stored rows are compared with the backup once more.
  * @throws BackupError, ConflictError `database_not_empty`, `newer_tables`; UnavailableError
  */
 export async function restoreBackup(
@@ -57,7 +57,7 @@ export async function restoreBackup(
     progress.step('compared')
     await filling.finish(checked.head.sequences)
   } catch (error) {
-    await filling.abandon().catch(() => undefined) // The first failure says what happened.
+    await filling.abandon().catch(() => undefined) // The first error is the cause.
     throw error
   }
   await restoreFiles(path, order, parts)
@@ -74,10 +74,7 @@ async function compareStored(
     const stored = new TableDigest()
     for await (const rows of filling.rows(table)) stored.add(rows, columns.get(table))
     if (stored.digest === digest) continue
-    throw new BackupError(
-      'not_equal',
-      `The table ${table} is stored otherwise than the backup has it: nothing was restored`,
-    )
+    throw new BackupError('not_equal', `The table ${table} was not stored as it is in the backup: nothing was restored`)
   }
 }
 

@@ -5,14 +5,14 @@ import { rowsRecord } from './records.js'
 const MODULUS = 1n << 256n
 
 /**
- * A digest of the rows of a table, whatever their order is: databases give rows in different orders. It is the sum of
- * the SHA-256 of each row, modulo 2^256.
+ * A digest of the rows of a table. It is the sum of the SHA-256 of each row, modulo 2^256. So the order of the rows does not
+ * matter: databases give them in different orders.
  */
 export class TableDigest {
   #sum = 0n
   #rows = 0
 
-  /** @param columns those that count; a later release may have added others. Left out: all */
+  /** Adds rows. @param columns the columns that count, because a later release may have added others. Left out: all */
   add(rows: readonly CopiedRow[], columns?: readonly string[]): void {
     for (const row of rows) {
       const own = columns ? Object.fromEntries(columns.map((column) => [column, row[column] ?? null])) : row
@@ -22,11 +22,12 @@ export class TableDigest {
     }
   }
 
+  /** How many rows were added. */
   get rows(): number {
     return this.#rows
   }
 
-  /** In hexadecimal. */
+  /** The digest of all rows that were added, in hexadecimal. */
   get digest(): string {
     return this.#sum.toString(16).padStart(64, '0')
   }

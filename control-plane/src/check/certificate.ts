@@ -5,13 +5,14 @@ import type { ControlPlaneSettings } from '../settings.js'
 import { type TlsFiles, readTlsFiles } from '../tls-files.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
+/** A certificate that is valid for fewer days gets a warning. */
 const SOON_DAYS = 21
 const SUBJECT = 'certificate'
 
 type Settings = Pick<ControlPlaneSettings, 'tls' | 'listenHost' | 'trustProxy' | 'publicUrl'>
 
 /**
- * Whether the way to this control plane is protected, and for how long the certificate is good.
+ * Checks whether connections to this control plane are encrypted, and how long the certificate is valid.
  * @param now the time in milliseconds
  */
 export async function checkCertificate(settings: Settings, now: number): Promise<Finding[]> {

@@ -8,8 +8,8 @@ import { checkPort } from './port.js'
 import { checkSignIn } from './sign-in.js'
 
 /**
- * Looks at all that a control plane needs on this host, and says it, one line for each thing and what to do about it.
- * Nothing is changed. It works beside a control plane that runs.
+ * Checks all that a control plane needs on this host. It prints each finding, and what to do about it. It changes nothing. A
+ * control plane may run meanwhile.
  * @returns whether a control plane can start here, or go on
  */
 export async function checkControlPlane(

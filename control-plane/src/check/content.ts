@@ -6,7 +6,7 @@ import { checkFormFiles } from '../forms/check-form-files.js'
 import type { ControlPlaneSettings } from '../settings.js'
 import { YamlProblem } from '../yaml-text.js'
 
-/** What stands in config.yaml; null: there is none yet. @throws YamlProblem, or the error of reading */
+/** Reads config.yaml. Null: there is none yet. @throws YamlProblem, or the error of reading */
 export async function readConfig(path: string): Promise<RoleConfig | null> {
   try {
     return parseRoleConfig(await readFile(path, 'utf8'))
@@ -16,7 +16,7 @@ export async function readConfig(path: string): Promise<RoleConfig | null> {
   }
 }
 
-/** Whether config.yaml and the forms would load. */
+/** Checks whether config.yaml and the forms would load. */
 export async function checkContent({
   configPath,
   formsPath,

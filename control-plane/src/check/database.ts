@@ -7,7 +7,7 @@ import { type DatabasePlace, openStore } from '../store/open-store.js'
 const SUBJECT = 'database'
 const OF_POSTGRES = 'look at DATABASE_URL, whether the server runs, and whether it lets this host in (pg_hba.conf)'
 
-/** Whether the database can be had, and whether its tables are those of this release. No table is changed. */
+/** Checks whether the database can be opened, and whether its tables are those of this release. No table is changed. */
 export async function checkDatabase(place: DatabasePlace): Promise<Finding[]> {
   if (place.kind === 'sqlite') {
     const found = await stat(place.path).catch(() => null)

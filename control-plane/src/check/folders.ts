@@ -6,7 +6,7 @@ import { messageOf } from '../errors.js'
 import type { ControlPlaneSettings } from '../settings.js'
 
 const MEBIBYTE = 1024 * 1024
-/** Below this, output of a day of jobs may not fit. */
+/** With less free space than this, the output of one day of jobs may not fit. */
 const LITTLE_DISK_BYTES = 1024 * MEBIBYTE
 
 /** Files with secrets that the service makes in its data folder. */
@@ -14,7 +14,10 @@ const SECRET_FILES = ['encryption-secret', 'access-token-secret', 'service-secre
 
 type Places = Pick<ControlPlaneSettings, 'persistentPath' | 'playbooksPath' | 'formsPath'>
 
-/** The folder with the data: whose it is, who may look into it, and how much room there is. Playbooks: whether they can be read. */
+/**
+ * Checks the data folder: who owns it, who may look into it, and how much free space there is. Checks whether the folders
+ * of forms and playbooks can be read.
+ */
 export async function checkFolders({ persistentPath, playbooksPath, formsPath }: Places): Promise<Finding[]> {
   const data = await dataFinding(persistentPath)
   if (data.state === 'problem') return [data]

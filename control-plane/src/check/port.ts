@@ -9,7 +9,7 @@ const SUBJECT = 'port'
 
 type Settings = Pick<ControlPlaneSettings, 'port' | 'listenHost' | 'tls' | 'baseUrl'>
 
-/** Whether the port is free, or a control plane answers there already. */
+/** Checks whether the port is free, or a control plane answers there already. */
 export async function checkPort(settings: Settings): Promise<Finding[]> {
   const { port, listenHost } = settings
   const place = `${listenHost}:${port}`
@@ -26,7 +26,7 @@ export async function checkPort(settings: Settings): Promise<Finding[]> {
   return [wrong(SUBJECT, `${place}: ${problem.message}`, 'look at LISTEN_HOST: it must be an address of this host')]
 }
 
-/** Listens for a moment. Nobody is let in. */
+/** Why this program cannot listen on the port; null: it can. It listens for a moment and closes every connection. */
 function listenProblem(port: number, host: string): Promise<NodeJS.ErrnoException | null> {
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve) => {
@@ -40,14 +40,14 @@ async function answersThere({ port, listenHost, tls, baseUrl }: Settings): Promi
   const path = `${baseUrl.replace(/\/+$/, '')}/api/v2/live`
   const options = { host, port, path, timeout: ANSWER_MS, agent: false }
   return new Promise((resolve) => {
-    // Only whether it is one of ours: who it is, its certificate tells its clients.
+    // The only question is whether a control plane answers, so no certificate is checked.
     const asked = tls === null ? httpGet(options) : httpsGet({ ...options, rejectUnauthorized: false })
     asked.once('response', (answer) => {
       answer.resume()
       resolve(answer.statusCode === 200)
     })
     asked.once('timeout', () => asked.destroy(new Error('no answer')))
-    // Whatever is there, it is no control plane: the caller says so.
+    // A program that does not answer so is no control plane.
     asked.once('error', () => resolve(false))
   })
 }

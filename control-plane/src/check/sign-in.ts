@@ -8,9 +8,9 @@ import { readConfig } from './content.js'
 
 const ANSWER_MS = 10_000
 
-/** Whether the providers of config.yaml can be reached. Nobody is signed in. */
+/** Checks whether the providers of config.yaml can be reached. Nobody is signed in. */
 export async function checkSignIn(configPath: string): Promise<Finding[]> {
-  // A config.yaml that does not load was said before.
+  // `checkContent` already reports a config.yaml that does not load.
   const config = await readConfig(configPath).catch(() => null)
   const { ldap, oidc, azuread } = config?.providers ?? {}
   return [

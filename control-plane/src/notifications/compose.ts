@@ -14,7 +14,7 @@ import { createTelling } from './telling.js'
 import { createWebhooks } from './webhook.js'
 import { createWords } from './words.js'
 
-/** How often a node looks for what has to be told and sent, in milliseconds. */
+/** How often a node looks for events to tell and deliveries to send, in milliseconds. */
 const LOOK_MS = 1000
 const HOUR_MS = 3_600_000
 
@@ -23,7 +23,7 @@ export interface NotificationSettings {
   readonly publicUrl: string | null
   readonly webhookAddresses: AddressRules
   readonly mail: MailSettings | null
-  /** How long a runner may be away before that is told, in milliseconds. */
+  /** How long a runner may be away before it counts as lost, in milliseconds. */
   readonly notificationRunnerLostMs: number
   /** How long deliveries are kept, in milliseconds; null: for ever. */
   readonly notificationRetentionMs: number | null

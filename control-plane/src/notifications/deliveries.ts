@@ -23,12 +23,13 @@ const MOST_AT_ONCE = 500
 export interface Deliveries {
   /** Newest first. */
   list(filter: DeliveryFilter, limit: number): Promise<Delivery[]>
-  /** Sends once more, whatever became of it before. @throws NotFoundError, ConflictError */
+  /** Makes a delivery due again, also one that was sent or given up. @throws NotFoundError, ConflictError */
   retry(id: number): Promise<Delivery>
-  /** One attempt at once, and what came of it. */
+  /** Makes one attempt at once. @returns the delivery after it */
   test(target: NotificationTarget): Promise<Delivery>
+  /** The same with a mail to this address. */
   testMail(to: string): Promise<Delivery>
-  /** Removes what ended long ago. */
+  /** Removes deliveries that ended long ago. */
   sweep(): Promise<void>
 }
 

@@ -13,7 +13,7 @@ export interface MailSettings {
   readonly from: string
 }
 
-/** Reads the settings of mail; null: no mail server is set. @throws SettingsError */
+/** Reads the settings for mails. Null: no mail server is set. @throws SettingsError */
 export function mailSettingsOf(raw: Readonly<Record<string, SettingValue>>): MailSettings | null {
   const { SMTP_HOST: host, SMTP_USER: user, SMTP_PASSWORD: password, MAIL_FROM: from } = raw
   if (typeof host !== 'string') return null
@@ -27,7 +27,7 @@ export function mailSettingsOf(raw: Readonly<Record<string, SettingValue>>): Mai
   return { host, port: Number(raw.SMTP_PORT), tls, login, from }
 }
 
-/** One plain address. Nothing in it can end a header or name a second address. */
+/** Whether a text is one plain address. Nothing in such a text can end a header or name a second address. */
 export function isMailAddress(text: string): boolean {
   return text.length <= 254 && /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/.test(text)
 }

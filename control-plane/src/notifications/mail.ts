@@ -4,7 +4,7 @@ import { type Attempt, DeliveryProblem } from './attempt.js'
 import { type MailSettings, isMailAddress } from './mail-settings.js'
 import { ATTEMPT_MS } from './outbox.js'
 
-/** Longest text of a problem, in characters: a server may answer anything. */
+/** Longest text of a problem that is stored, in characters. The limit is needed because a server may answer anything. */
 const MOST_PROBLEM = 300
 
 /** Makes what sends a mail. @param settings null: there is no mail server */
@@ -22,7 +22,7 @@ export function createMails(settings: MailSettings | null): Attempt {
           to: recipient,
           subject: subject ?? '',
           text: body,
-          // The same in each attempt, so that mailboxes can tell a second copy.
+          // Each attempt has the same id, so that a mailbox can recognise a second copy.
           messageId: `<${uid}@${settings.from.slice(settings.from.indexOf('@') + 1)}>`,
           headers: { 'Auto-Submitted': 'auto-generated', 'X-Holdfast-Delivery': uid, 'X-Holdfast-Event': event },
           disableFileAccess: true,
@@ -53,7 +53,7 @@ function optionsOf({ host, port, tls, login }: MailSettings) {
   }
 }
 
-/** Fails when the attempt is to end. */
+/** A promise that rejects when the signal aborts. `forget` removes its listener. */
 function stopOf(signal: AbortSignal): { readonly promise: Promise<never>; forget(): void } {
   let stop = (): void => undefined
   const promise = new Promise<never>((_, fail) => {
@@ -64,7 +64,7 @@ function stopOf(signal: AbortSignal): { readonly promise: Promise<never>; forget
   return { promise, forget: () => signal.removeEventListener('abort', stop) }
 }
 
-/** A refused address is refused again. Everything else may pass, such as a password that somebody corrects. */
+/** Only a refused address is final. Other problems can end, for example when somebody corrects the password. */
 function problemOf(error: unknown): DeliveryProblem {
   if (error instanceof DeliveryProblem) return error
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }

@@ -14,17 +14,21 @@ import { MAIL_LANE, TEST_EVENT } from './events.js'
 
 const MINUTE = 60_000
 
-/** How long after each failed attempt the next one comes, in milliseconds. After the last of them it is given up. */
+/** The pauses between failed attempts, in milliseconds. One attempt follows the last pause. Then the delivery is given up. */
 export const PAUSES_MS: readonly number[] = [10_000, 30_000, ...[2, 10, 30, 60, 120, 240, 480].map((n) => n * MINUTE)]
 
 /** How long an attempt may take, in milliseconds. */
 export const ATTEMPT_MS = 10_000
 
-/** How long nobody else takes a delivery that a node has. It is longer than an attempt and the write after it. */
+/**
+ * How long a delivery belongs to the node that took it, in milliseconds. It is longer than an attempt and the write after it
+ * can take.
+ */
 const LEASE_MS = 2 * MINUTE
 
-/** Attempts at the same time: of one node, and of one lane. */
+/** Most attempts of one node at the same time. */
 const MOST_AT_ONCE = 16
+/** Most attempts of one lane on this node at the same time. */
 const MOST_OF_LANE = 2
 
 /** How long a stop waits for attempts before they are cut off, in milliseconds. */
@@ -44,25 +48,26 @@ export interface OutboxDependencies {
 
 /** The deliveries that wait, and the attempts of this node. */
 export interface Outbox {
-  /** Begins the attempts that are due. Returns when they have begun; they go on by themselves. */
+  /** Begins the attempts that are due. Does not wait for their ends. */
   look(): Promise<void>
-  /** One attempt at once. Returns when it has ended, or when another node has the delivery. */
+  /** Makes one attempt at once. Resolves when it has ended, or when another node has the delivery. */
   deliver(id: number): Promise<void>
   /** Resolves when no attempt of this node runs. */
   settled(): Promise<void>
+  /** Begins no further attempts, waits for those that run, and cuts them off after {@link STOP_MS}. */
   close(): Promise<void>
 }
 
 /**
- * The outbox of one node. A node takes a delivery by a lease in the database before it sends anything, so no other node
- * sends it, too. What came of the attempt is stored after it. A node that dies in between leaves the lease to run out, and
- * another node sends again: then the receiver may get a delivery twice, with the same id.
+ * The outbox of one node. Before a node sends a delivery, it takes a lease for it in the database. So no other node sends the
+ * same delivery. The result of the attempt is stored after it. If the node dies in between, the lease runs out and another
+ * node sends again. The receiver may then get the delivery twice, with the same id.
  */
 class NodeOutbox implements Outbox {
   readonly #deps: OutboxDependencies
   /** The attempts that run, with their lanes. */
   readonly #running = new Map<Promise<void>, string>()
-  /** The same, each with the look for the next one behind it. */
+  /** The same attempts. Each of these also waits for the look that follows the attempt. */
   readonly #following = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #isClosing = false
@@ -109,7 +114,7 @@ class NodeOutbox implements Outbox {
     return fullLanes(this.#running.values())
   }
 
-  /** Null: another node has it. The end of the attempt is inside of an object, since nobody here waits for it. */
+  /** Null: another node has the delivery. The object around `ended` keeps `await` from waiting for the end of the attempt. */
   async #begin(id: number): Promise<{ readonly ended: Promise<void> } | null> {
     const { store, clock, random, log } = this.#deps
     const lease = random(16).toString('hex')
@@ -130,7 +135,7 @@ class NodeOutbox implements Outbox {
     return { ended: attempt }
   }
 
-  /** What waits for a place in a lane does not wait for the timer, too. */
+  /** Looks at once when an attempt has ended. So a delivery that waits for a place need not wait for the timer. */
   async #goOn(): Promise<void> {
     await this.look().catch((error: unknown) => {
       this.#deps.log.warn({ err: error }, 'the next notifications could not be looked at; tried again soon')

@@ -10,19 +10,19 @@ export interface RunnerWatchDependencies {
   /** A clock that does not jump. */
   readonly steady: Clock
   readonly nodes: Pick<Nodes, 'isAlive'>
-  /** How long a runner may be away before that is told, in milliseconds. */
+  /** How long a runner may be away before it counts as lost, in milliseconds. */
   readonly lostMs: number
 }
 
-/** Notices runners that are lost, and lost ones that are back. */
+/** Notices runners that are lost, and lost runners that are back. */
 export interface RunnerWatch {
   look(): Promise<void>
 }
 
 /**
- * Makes the {@link RunnerWatch} of this node. A runner counts as lost when this node has seen it away all the time for long
- * enough, so a restart of the runner or of the service is no loss. What is told is stored with the runner: of several
- * nodes one tells it, and after a restart it is not told again.
+ * Makes the {@link RunnerWatch} of this node. A runner counts as lost when this node has seen it away without a break for
+ * `lostMs`. So a restart of the runner or of the service is no loss. The database stores with the runner that it is lost. So
+ * only one of several nodes tells it, and a restart does not tell it again.
  */
 export function createRunnerWatch({ store, clock, steady, nodes, lostMs }: RunnerWatchDependencies): RunnerWatch {
   const awaySince = new Map<number, number>()

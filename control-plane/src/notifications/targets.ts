@@ -15,14 +15,14 @@ import {
 import { ownerOfTarget } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
 
-/** Most targets. Each of them gets each event that it wants. */
+/** Most targets. Every event may become one delivery for each of them. */
 const MOST_TARGETS = 50
 
-/** What an admin says of a target. */
+/** What an admin sets for a target. */
 export interface TargetWish {
   readonly name: string
   readonly url: string
-  /** Undefined: one is made. */
+  /** Undefined: a new target gets a random one, and a target that is changed keeps its own. */
   readonly secret?: string
   readonly events: readonly string[]
   readonly isEnabled: boolean
@@ -33,7 +33,7 @@ export interface Targets {
   list(): Promise<NotificationTarget[]>
   /** @throws NotFoundError */
   find(id: number): Promise<NotificationTarget>
-  /** @returns the secret, too, if one was made: this is the only time it is shown. @throws InvalidInputError, ConflictError */
+  /** @returns the secret, too, if one was made. It is shown only this time. @throws InvalidInputError, ConflictError */
   create(wish: TargetWish, by: string): Promise<{ readonly target: NotificationTarget; readonly secret: string | null }>
   /** @throws NotFoundError, InvalidInputError */
   change(id: number, wish: Partial<Omit<TargetWish, 'name'>>): Promise<NotificationTarget>
@@ -90,7 +90,7 @@ export function createTargets(deps: {
   }
 }
 
-/** A name in the address is resolved and checked at each attempt, because it can mean another address then. */
+/** Checks the URL of a target. A host name in it is resolved and checked at each attempt, because its address may change. */
 function requireUrl(addresses: AddressRules, url: string): void {
   try {
     checkedUrl(addresses, url)

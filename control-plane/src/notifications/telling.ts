@@ -23,7 +23,7 @@ export interface TellingDependencies {
   readonly newUid: () => string
 }
 
-/** Turns what happened into deliveries: one for each target and each mail address that wants it. */
+/** Turns events into deliveries: one for each target and each mail address that wants the event. */
 export interface Telling {
   /** Goes on until no event is left. An event becomes deliveries once, however many nodes look. */
   look(): Promise<void>
@@ -69,7 +69,7 @@ export function createTelling({ store, clock, words, newUid }: TellingDependenci
   }
 }
 
-/** Whether a target is told: it wants all such events, or the form names it as a channel. */
+/** Whether a target gets an event. It does when it wants all events of this name, or when the form names it as a channel. */
 function wants(target: NotificationTarget, event: NotificationEvent): boolean {
   if (!target.isEnabled) return false
   if (event.kind === 'job' && isDeclared(event) && event.declared?.channels.includes(target.name)) return true
@@ -77,13 +77,13 @@ function wants(target: NotificationTarget, event: NotificationEvent): boolean {
   return !isChild && target.events.includes(nameOf(event))
 }
 
-/** The mail addresses that are told, each once. */
+/** The mail addresses that get an event, each once. */
 function mailsOf(event: NotificationEvent): string[] {
   if (event.kind === 'approval') return [...new Set(event.mails)]
   return event.kind === 'job' && isDeclared(event) ? [...new Set(event.declared?.recipients)] : []
 }
 
-/** Whether the form of a job tells of this. */
+/** Whether the form of a job asks for notifications of this event. */
 function isDeclared({ declared, what, job }: Extract<NotificationEvent, { kind: 'job' }>): boolean {
   return declared !== null && tellsOf(declared, what, job.status)
 }

@@ -9,10 +9,10 @@ import type { Delivery } from '../store/service/notification-deliveries.js'
 import type { Store } from '../store/store.js'
 import { type Attempt, DeliveryProblem } from './attempt.js'
 
-/** Most bytes of an answer. Nobody reads it, so a longer one is cut off. */
+/** Most bytes of an answer. Nobody reads the answer. A longer one makes the attempt fail. */
 const MOST_ANSWER = 64 * 1024
 
-/** What sending to targets needs. */
+/** What sending to targets needs of other parts. */
 export interface WebhookDependencies {
   readonly store: Pick<Store, 'read'>
   readonly box: Pick<SecretBox, 'open'>
@@ -20,8 +20,8 @@ export interface WebhookDependencies {
 }
 
 /**
- * The header that proves who sent a body, and when: `t=<seconds>,v1=<HMAC-SHA256 of "<t>.<body>", hexadecimal>`. Since the
- * time is signed, too, a receiver can refuse a body that somebody recorded and sends again.
+ * The header that proves who sent a body, and when: `t=<seconds>,v1=<HMAC-SHA256 of "<t>.<body>", hexadecimal>`. The time is
+ * signed, too. So a receiver can refuse a body that somebody has recorded and sends again.
  */
 function signatureOf(secret: string, body: string, now: number): string {
   const time = Math.floor(now / 1000)
@@ -50,7 +50,7 @@ export function createWebhooks({ store, box, addresses }: WebhookDependencies): 
       })
     } catch (error) {
       if (!(error instanceof SourceProblem)) throw error
-      // The path of an address may be what lets somebody in, so the log of deliveries has the server only.
+      // The path of the URL may be a secret, so the log of deliveries shows only the server.
       const text = error.message.replaceAll(shownUrl(new URL(target.url)), new URL(target.url).origin)
       throw new DeliveryProblem(text, error instanceof HostRefused)
     }

@@ -2,18 +2,22 @@ import { isoTime } from '../clock.js'
 import type { NotificationEvent, ToldJob } from '../store/service/notification-events.js'
 import type { TargetEvent } from './events.js'
 
-/** Longest texts that people chose, in characters. */
+/** Longest line, in characters. Longer texts of people are cut. */
 const MOST_LINE = 300
+/** Longest message of an approval, in characters. */
 const MOST_TEXT = 4000
 
-/** Makes what receivers read. No extra variables are in it, and no text of a person becomes a header or markup. */
+/** Makes the texts for receivers. They have no extra variables. No text of a person becomes a header or markup. */
 export interface NotificationWords {
-  /** The JSON of a webhook. It has the id of the delivery, so that a receiver can tell a second copy. */
+  /** The JSON of a webhook. It has the id of the delivery, so that a receiver can recognise a second copy. */
   bodyOf(uid: string, event: NotificationEvent, at: number): string
   mailOf(event: NotificationEvent): { readonly subject: string; readonly text: string }
 }
 
-/** @param publicUrl where browsers reach the console; null: unknown, so there are no links */
+/**
+ * Makes the {@link NotificationWords}.
+ * @param publicUrl where browsers reach the console; null: unknown, so there are no links
+ */
 export function createWords(publicUrl: string | null): NotificationWords {
   const linkOf = (id: number) => (publicUrl === null ? null : `${publicUrl}/jobs/${id}`)
   return {
