@@ -1,19 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../clock.js'
 import { ConflictError } from '../errors.js'
-import {
-  type AuditChainRow,
-  appendToChain,
-  chainHashAt,
-  countUnchained,
-  findUnchained,
-  readAuditChain,
-  readChained,
-} from '../store/audit/audit-chain.js'
+import { appendToChain, chainHashAt, findUnchained, readAuditChain } from '../store/audit/audit-chain.js'
 import type { Store } from '../store/store.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 import { chainedText } from './record-text.js'
+import { type AuditVerification, verifyChain } from './verify-chain.js'
 
 const SWEEP_EVERY_MS = 2000
 /** Records that one write adds to the chain. Small writes let other writes get their turn. */
@@ -23,22 +15,6 @@ const MAX_AT_ONCE = 200
  * gone.
  */
 const LOST_AFTER_MS = 15 * 60_000
-/** Records that are verified between two turns of the event loop. */
-const VERIFIED_AT_ONCE = 200
-/** How often verifying begins again because old records were removed in the meantime. */
-const MAX_TRIES = 5
-
-/** The result of verifying. */
-export interface AuditVerification {
-  readonly isWhole: boolean
-  /** The first problem, in words; null: none. */
-  readonly problem: string | null
-  /** The verified records by position. `first` is the first one that retention has left. */
-  readonly first: number
-  readonly head: { readonly position: number; readonly hash: string }
-  /** Number of records whose requests have not ended. */
-  readonly unchained: number
-}
 
 /**
  * The chain of the audit trail: each record holds the hash of the record before it. Several nodes write records at
@@ -90,47 +66,9 @@ export function createAuditChain(deps: {
     while ((await chainSome()) && !sweeps.isClosed);
   }
 
-  /** False when a record without a status was completed just now. The next look finds it complete. */
-  function lookAgain(error: unknown): boolean {
-    if (error instanceof ConflictError && error.code === 'audit_record_changed') return false
-    throw error
-  }
-
-  /** The first problem between the anchor and the head; null: none. */
-  async function problemIn(chain: AuditChainRow): Promise<string | null> {
-    let { anchor_position: position, anchor_hash: previous } = chain
-    while (position < chain.head_position) {
-      const records = await readChained(store.read, position, VERIFIED_AT_ONCE)
-      if (records.length === 0) return `the records from position ${position + 1} on are missing`
-      for (const record of records) {
-        if (record.position !== position + 1) return `the record at position ${position + 1} is missing`
-        position += 1
-        const { hash } = chainedText(record, position, previous)
-        if (record.hash !== hash) return `the record at position ${position} (id ${record.id}) was changed`
-        previous = hash
-        if (position === chain.head_position) break
-      }
-      await nextTurn()
-    }
-    return previous === chain.head_hash ? null : 'the end of the chain is not what it was'
-  }
-
   async function verifyAll(): Promise<AuditVerification> {
     await sweep()
-    for (let tries = 1; ; tries += 1) {
-      const chain = await readAuditChain(store.read)
-      const problem = await problemIn(chain)
-      const now = await readAuditChain(store.read)
-      // Retention removed records that were about to be verified.
-      if (problem !== null && now.anchor_position !== chain.anchor_position && tries < MAX_TRIES) continue
-      return {
-        isWhole: problem === null,
-        problem,
-        first: chain.anchor_position + 1,
-        head: { position: chain.head_position, hash: chain.head_hash },
-        unchained: await countUnchained(store.read),
-      }
-    }
+    return verifyChain(store.read)
   }
 
   const sweeps = startSweeps(deps, {
@@ -155,4 +93,10 @@ export function createAuditChain(deps: {
     },
     close: () => sweeps.close(),
   }
+}
+
+/** False when a record without a status was completed just now. The next look finds it complete. */
+function lookAgain(error: unknown): boolean {
+  if (error instanceof ConflictError && error.code === 'audit_record_changed') return false
+  throw error
 }

@@ -72,16 +72,36 @@ export interface AuditTrailDependencies {
 }
 
 /** A record that is not complete yet. */
-interface Open {
-  readonly entry: (status: number | null) => AuditEntry
+class OpenRecord {
+  noted: AuditNote = {}
   /** The write that contains it. It resolves to the record's id, or to null when that write was rolled back. */
-  carried: Promise<number | null> | null
-  isFinished: boolean
+  carried: Promise<number | null> | null = null
+  isFinished = false
+
+  constructor(
+    private readonly request: AuditedRequest,
+    private readonly time: number,
+  ) {}
+
+  /** @param status null: it is not known yet */
+  entry(status: number | null): AuditEntry {
+    const { noted, request } = this
+    return {
+      time: this.time,
+      user: noted.user ?? null,
+      address: request.address,
+      action: request.action,
+      object: { kind: request.kind, id: textOf(noted.id), name: textOf(noted.name) },
+      status,
+      requestId: request.requestId,
+      detail: textOf(noted.detail),
+    }
+  }
 }
 
 /** Makes the {@link AuditTrail} of this control plane. */
 export function createAuditTrail({ store, clock, log, keepsReads = false }: AuditTrailDependencies): AuditTrail {
-  const current = new AsyncLocalStorage<Open>()
+  const current = new AsyncLocalStorage<OpenRecord>()
   const unstored = new Set<Promise<void>>()
 
   function write<T>(name: string, operation: Parameters<typeof store.write<T>>[1]): Promise<T> {
@@ -102,7 +122,7 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
     return carrying.then(({ result }) => result)
   }
 
-  async function storeRecord(open: Open, status: number): Promise<void> {
+  async function storeRecord(open: OpenRecord, status: number): Promise<void> {
     const entry = open.entry(status)
     try {
       const id = (await open.carried) ?? null
@@ -115,6 +135,18 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
     }
   }
 
+  function finish(open: OpenRecord, status: number): void {
+    if (open.isFinished) return
+    open.isFinished = true
+    if (unstored.size >= MAX_UNSTORED) {
+      log.error({ audit: open.entry(status) }, 'a record of the audit trail could not be stored: too many wait')
+      return
+    }
+    const storing = storeRecord(open, status)
+    unstored.add(storing)
+    void storing.finally(() => unstored.delete(storing))
+  }
+
   async function allStored(): Promise<void> {
     await Promise.all(unstored)
   }
@@ -123,41 +155,16 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
     store: { ...store, write },
     keepsReads,
     begin(request) {
-      const time = clock.now()
-      let noted: AuditNote = {}
-      const open: Open = {
-        entry: (status) => ({
-          time,
-          user: noted.user ?? null,
-          address: request.address,
-          action: request.action,
-          object: { kind: request.kind, id: textOf(noted.id), name: textOf(noted.name) },
-          status,
-          requestId: request.requestId,
-          detail: textOf(noted.detail),
-        }),
-        carried: null,
-        isFinished: false,
-      }
+      const open = new OpenRecord(request, clock.now())
       return {
         note(note) {
-          noted = { ...noted, ...note }
+          open.noted = { ...open.noted, ...note }
         },
         get noted() {
-          return noted
+          return open.noted
         },
         run: (handle) => current.run(open, handle),
-        finish(status) {
-          if (open.isFinished) return
-          open.isFinished = true
-          if (unstored.size >= MAX_UNSTORED) {
-            log.error({ audit: open.entry(status) }, 'a record of the audit trail could not be stored: too many wait')
-            return
-          }
-          const storing = storeRecord(open, status)
-          unstored.add(storing)
-          void storing.finally(() => unstored.delete(storing))
-        },
+        finish: (status) => finish(open, status),
       }
     },
     allStored,

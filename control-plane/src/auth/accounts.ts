@@ -89,32 +89,6 @@ export function createAccounts(deps: AccountDependencies): Accounts {
     return user
   }
 
-  /** Admins cannot take their own admin rights away. So there is always one admin left. */
-  async function refuseOwnLoss(id: number, changes: AccountChanges, by: Caller): Promise<void> {
-    if (id !== by.id) return
-    if (changes.enabled === false) throw new ConflictError('own_account', 'You cannot block your own account')
-    if (changes.groups === undefined) return
-    const groups = changes.groups.map((group) => `${by.type}/${group}`)
-    if (!grantOf({ ...by, groups }, await deps.roles.current()).isAdmin) {
-      throw new ConflictError('own_account', 'You cannot take the admin role from your own account')
-    }
-  }
-
-  async function applyChanges(id: number, changes: Parameters<typeof updateUser>[2], by: Caller): Promise<StoredUser> {
-    const endsSessions = changes.enabled === false || changes.passwordHash !== undefined
-    const user = await store.write('accounts.change', async (queries) => {
-      if (!(await findUser(queries, by.id))?.enabled) return 'caller gone' as const
-      const changed = await updateUser(queries, id, changes)
-      if (changed && endsSessions) await deleteSessionsOfUser(queries, id)
-      // A new password also unlocks an account that was locked after wrong passwords.
-      if (changed && changes.passwordHash !== undefined) await forgetGuesses(queries, changed.username)
-      return changed
-    })
-    if (user === 'caller gone') throw callerGone()
-    if (!user) throw noSuchUser()
-    return user
-  }
-
   return {
     list: () => listUsers(store.read),
     find,
@@ -147,10 +121,10 @@ export function createAccounts(deps: AccountDependencies): Accounts {
       if (user.type !== 'local') refuseForeignParts(user, changes)
       const groups = changes.groups === undefined ? undefined : checkGroupsOf(user, changes.groups)
       if (changes.password !== undefined) checkPassword(changes.password, user.username)
-      await refuseOwnLoss(id, changes, by)
+      await refuseOwnLoss(deps.roles, id, changes, by)
       const passwordHash = changes.password === undefined ? undefined : await deps.passwords.hash(changes.password)
       const { email, enabled, passwordMustChange = passwordHash === undefined ? undefined : false } = changes
-      return applyChanges(id, { passwordHash, groups, email, enabled, passwordMustChange }, by)
+      return applyChanges(store, id, { passwordHash, groups, email, enabled, passwordMustChange }, by)
     },
     async remove(id, by) {
       await find(id)
@@ -181,9 +155,41 @@ export function createAccounts(deps: AccountDependencies): Accounts {
       if (by.passwordMustChange && next === current) {
         throw new InvalidInputError('same_password', 'The new password must be another one')
       }
-      await applyChanges(by.id, { passwordHash: await deps.passwords.hash(next), passwordMustChange: false }, by)
+      await applyChanges(store, by.id, { passwordHash: await deps.passwords.hash(next), passwordMustChange: false }, by)
     },
   }
+}
+
+/** Admins cannot take their own admin rights away. So there is always one admin left. */
+async function refuseOwnLoss(roles: RoleSource, id: number, changes: AccountChanges, by: Caller): Promise<void> {
+  if (id !== by.id) return
+  if (changes.enabled === false) throw new ConflictError('own_account', 'You cannot block your own account')
+  if (changes.groups === undefined) return
+  const groups = changes.groups.map((group) => `${by.type}/${group}`)
+  if (!grantOf({ ...by, groups }, await roles.current()).isAdmin) {
+    throw new ConflictError('own_account', 'You cannot take the admin role from your own account')
+  }
+}
+
+/** Stores the changes. What has to end with them, ends in the same write. */
+async function applyChanges(
+  store: Store,
+  id: number,
+  changes: Parameters<typeof updateUser>[2],
+  by: Caller,
+): Promise<StoredUser> {
+  const endsSessions = changes.enabled === false || changes.passwordHash !== undefined
+  const user = await store.write('accounts.change', async (queries) => {
+    if (!(await findUser(queries, by.id))?.enabled) return 'caller gone' as const
+    const changed = await updateUser(queries, id, changes)
+    if (changed && endsSessions) await deleteSessionsOfUser(queries, id)
+    // A new password also unlocks an account that was locked after wrong passwords.
+    if (changed && changes.passwordHash !== undefined) await forgetGuesses(queries, changed.username)
+    return changed
+  })
+  if (user === 'caller gone') throw callerGone()
+  if (!user) throw noSuchUser()
+  return user
 }
 
 /**

@@ -80,20 +80,8 @@ export function isApiToken(token: string): boolean {
 
 /** Makes the {@link ApiTokens} of this control plane. */
 export function createApiTokens(deps: ApiTokenDependencies): ApiTokens {
-  const { store, clock } = deps
-  /** Tokens whose use is being stored. */
-  const noting = new Set<string>()
-
-  function noteUse(sid: string, lastUsedAt: number | null): void {
-    const now = clock.now()
-    if (noting.has(sid) || (lastUsedAt !== null && now - lastUsedAt < USE_NOTED_EVERY_MS)) return
-    noting.add(sid)
-    // The request does not wait for this write.
-    store
-      .write('api-tokens.used', (queries) => noteApiTokenUse(queries, sid, now))
-      .catch((error: unknown) => deps.log.warn({ err: error }, 'the use of an API token could not be noted'))
-      .finally(() => noting.delete(sid))
-  }
+  const { store, clock, mostDays } = deps
+  const noteUse = createUseNotes(deps)
 
   function requireAllowed(by: Caller): void {
     if (by.options.allowApiTokens) return
@@ -101,7 +89,7 @@ export function createApiTokens(deps: ApiTokenDependencies): ApiTokens {
   }
 
   return {
-    mostDays: deps.mostDays,
+    mostDays,
     requireAllowed,
     async create(by, { name, days, scopes: wanted }) {
       requireAllowed(by)
@@ -110,45 +98,17 @@ export function createApiTokens(deps: ApiTokenDependencies): ApiTokens {
       if (refused !== undefined) {
         throw new ForbiddenError('scope_not_allowed', `Your roles do not allow API tokens with the scope ${refused}`)
       }
-      const lifetime = days ?? Math.min(DAYS_WHEN_UNSAID, deps.mostDays)
-      if (lifetime > deps.mostDays) {
-        throw new InvalidInputError('too_long', `An API token may be good for at most ${deps.mostDays} days`, {
-          most: deps.mostDays,
+      const lifetime = days ?? Math.min(DAYS_WHEN_UNSAID, mostDays)
+      if (lifetime > mostDays) {
+        throw new InvalidInputError('too_long', `An API token may be good for at most ${mostDays} days`, {
+          most: mostDays,
         })
       }
       const now = clock.now()
       const [sid, secret] = [randomName(), randomId()]
-      const record: ApiToken = {
-        sid,
-        name,
-        createdAt: now,
-        expiresAt: now + lifetime * DAY_MS,
-        lastUsedAt: null,
-        scopes,
-      }
-      const outcome = await store.write('api-tokens.create', async (queries) => {
-        if (!(await isSignedIn(queries, by.sessionId, now))) return 'not signed in' as const
-        if ((await listApiTokens(queries, by.id, now)).length >= MAX_TOKENS) return 'too many' as const
-        const { createdAt, expiresAt } = record
-        const hashes = { refreshHash: null, tokenHash: hashOf(secret) }
-        await insertSession(queries, {
-          id: sid,
-          userId: by.id,
-          kind: 'api',
-          name,
-          createdAt,
-          expiresAt,
-          scopes,
-          ...hashes,
-        })
-        return 'made' as const
-      })
-      if (outcome === 'not signed in') {
-        throw new ForbiddenError('sign_in_needed', 'An API token cannot make API tokens; sign in with your password')
-      }
-      if (outcome === 'too many') {
-        throw new ConflictError('too_many_tokens', `You have ${MAX_TOKENS} API tokens; revoke some of them first`)
-      }
+      const expiresAt = now + lifetime * DAY_MS
+      const record: ApiToken = { sid, name, createdAt: now, expiresAt, lastUsedAt: null, scopes }
+      await insertToken(store, by, record, secret)
       return { token: `${API_TOKEN_PREFIX}${sid}.${secret}`, record }
     },
     list: (by) => listApiTokens(store.read, by.id, clock.now()),
@@ -169,6 +129,48 @@ export function createApiTokens(deps: ApiTokenDependencies): ApiTokens {
       noteUse(sid, found.lastUsedAt)
       return caller
     },
+  }
+}
+
+/** Stores a new token of the caller. @throws ForbiddenError for a caller with an API token, ConflictError */
+async function insertToken(store: Store, by: Caller, record: ApiToken, secret: string): Promise<void> {
+  const { sid, name, createdAt, expiresAt, scopes } = record
+  const outcome = await store.write('api-tokens.create', async (queries) => {
+    if (!(await isSignedIn(queries, by.sessionId, createdAt))) return 'not signed in' as const
+    if ((await listApiTokens(queries, by.id, createdAt)).length >= MAX_TOKENS) return 'too many' as const
+    const hashes = { refreshHash: null, tokenHash: hashOf(secret) }
+    await insertSession(queries, {
+      id: sid,
+      userId: by.id,
+      kind: 'api',
+      name,
+      createdAt,
+      expiresAt,
+      scopes,
+      ...hashes,
+    })
+    return 'made' as const
+  })
+  if (outcome === 'not signed in') {
+    throw new ForbiddenError('sign_in_needed', 'An API token cannot make API tokens; sign in with your password')
+  }
+  if (outcome === 'too many') {
+    throw new ConflictError('too_many_tokens', `You have ${MAX_TOKENS} API tokens; revoke some of them first`)
+  }
+}
+
+/** Stores when a token was used last, now and then. No request waits for it. */
+function createUseNotes({ store, clock, log }: ApiTokenDependencies) {
+  /** Tokens whose use is being stored. */
+  const noting = new Set<string>()
+  return (sid: string, lastUsedAt: number | null): void => {
+    const now = clock.now()
+    if (noting.has(sid) || (lastUsedAt !== null && now - lastUsedAt < USE_NOTED_EVERY_MS)) return
+    noting.add(sid)
+    store
+      .write('api-tokens.used', (queries) => noteApiTokenUse(queries, sid, now))
+      .catch((error: unknown) => log.warn({ err: error }, 'the use of an API token could not be noted'))
+      .finally(() => noting.delete(sid))
   }
 }
 

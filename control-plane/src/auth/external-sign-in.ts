@@ -3,14 +3,14 @@ import { UnauthenticatedError } from '../errors.js'
 import type { Store } from '../store/store.js'
 import type { Secrets } from '../secret-ring.js'
 import type { StoredUser } from '../store/accounts/users.js'
-import { type Admission, type Identity, createExternalUsers } from './external-users.js'
+import { type Admission, type ExternalUsers, type Identity, createExternalUsers } from './external-users.js'
 import { askedGroups } from './group-names.js'
 import { createDirectory } from './ldap/directory.js'
 import { createFlowCookies } from './openid/flow-cookie.js'
 import { type OpenId, createOpenId } from './openid/open-id.js'
 import { createProviders } from './openid/providers.js'
 import { type CredentialStore, createProviderSecrets } from './provider-secrets.js'
-import { createRoleAdvice } from './role-advice.js'
+import { type RoleAdvice, createRoleAdvice } from './role-advice.js'
 import type { RoleConfig } from './role-config.js'
 import type { RoleSource } from './role-source.js'
 import { type Questions, createQuestions } from './sign-in-questions.js'
@@ -57,50 +57,12 @@ export function createExternalSignIn(deps: ExternalSignInDependencies): External
   const secrets = createProviderSecrets(deps)
   const cookies = createFlowCookies(deps.secret, clock)
   const directory = createDirectory({ secrets, clock, log, folder: deps.folder })
-  const users = createExternalUsers({ store, clock })
   const advice = createRoleAdvice({ store, log })
+  const accountOf = createAdmission({ roles, users: createExternalUsers({ store, clock }), advice, log })
   // Nothing waits for this advice, and a database that does not answer for a moment must not make the start fail.
   const look = (config: RoleConfig) =>
     advice.look(config).catch((error: unknown) => log.warn({ err: error }, 'the roles could not be looked at'))
   roles.onChange((config) => void look(config))
-
-  function noteAdmitted(identity: Identity, admission: Admission & { outcome: 'admitted' }, config: RoleConfig): void {
-    const { user, isNew, leftOut } = admission
-    advice.signedIn(identity, config)
-    if (isNew) advice.made(user, config)
-    if (leftOut === 0) return
-    const fields = { type: user.type, username: user.username, kept: user.groups.length, leftOut }
-    log.warn(
-      fields,
-      'groups of a sign-in were left out: they are too many, too long, or of unusual characters, and no role names them',
-    )
-  }
-
-  /** The account; null when it is refused, with the reason in the log. */
-  async function accountOf(identity: Identity, onUser?: (user: StoredUser) => void): Promise<StoredUser | null> {
-    const config = await roles.current()
-    const admission = await users.admit(identity, config)
-    const { type, username } = identity
-    if (admission.outcome === 'bad name') {
-      log.warn({ type }, 'a sign-in was refused: the name cannot be a username')
-      return null
-    }
-    onUser?.(admission.user)
-    if (admission.outcome === 'admitted') {
-      noteAdmitted(identity, admission, config)
-      return admission.user
-    }
-    const why = {
-      blocked: 'the account is blocked',
-      taken: 'another person has an account of that name; delete it first',
-      unproven: 'the directory does not say any more by which id it knows the user (ldap.idAttribute)',
-    }
-    log.warn(
-      { type, username: admission.user.username, named: username },
-      `a sign-in was refused: ${why[admission.outcome]}`,
-    )
-    return null
-  }
 
   return {
     directory: {
@@ -134,5 +96,52 @@ export function createExternalSignIn(deps: ExternalSignInDependencies): External
       if (deps.publicUrl !== null || !(oidc ?? azuread)) return
       log.warn({}, 'config.yaml has a provider to sign in at, but nobody can come back from it: set PUBLIC_URL')
     },
+  }
+}
+
+/** Lets somebody in whom a directory or provider knows: gives their account, or null with the reason in the log. */
+function createAdmission(deps: {
+  readonly roles: RoleSource
+  readonly users: ExternalUsers
+  readonly advice: RoleAdvice
+  readonly log: ExternalSignInDependencies['log']
+}) {
+  const { roles, users, advice, log } = deps
+
+  function noteAdmitted(identity: Identity, admission: Admission & { outcome: 'admitted' }, config: RoleConfig): void {
+    const { user, isNew, leftOut } = admission
+    advice.signedIn(identity, config)
+    if (isNew) advice.made(user, config)
+    if (leftOut === 0) return
+    const fields = { type: user.type, username: user.username, kept: user.groups.length, leftOut }
+    log.warn(
+      fields,
+      'groups of a sign-in were left out: they are too many, too long, or of unusual characters, and no role names them',
+    )
+  }
+
+  return async (identity: Identity, onUser?: (user: StoredUser) => void): Promise<StoredUser | null> => {
+    const config = await roles.current()
+    const admission = await users.admit(identity, config)
+    const { type, username } = identity
+    if (admission.outcome === 'bad name') {
+      log.warn({ type }, 'a sign-in was refused: the name cannot be a username')
+      return null
+    }
+    onUser?.(admission.user)
+    if (admission.outcome === 'admitted') {
+      noteAdmitted(identity, admission, config)
+      return admission.user
+    }
+    const why = {
+      blocked: 'the account is blocked',
+      taken: 'another person has an account of that name; delete it first',
+      unproven: 'the directory does not say any more by which id it knows the user (ldap.idAttribute)',
+    }
+    log.warn(
+      { type, username: admission.user.username, named: username },
+      `a sign-in was refused: ${why[admission.outcome]}`,
+    )
+    return null
   }
 }

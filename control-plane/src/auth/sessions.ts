@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { UnauthenticatedError } from '../errors.js'
 import {
+  type NewSession,
   deleteSession,
   findAliveSessions,
   findSessionStart,
@@ -58,21 +59,6 @@ export function createSessions(deps: SessionDependencies): Sessions {
   /** When a session is over that was begun then and is carried on now. */
   const endOf = (begun: number, now: number) => Math.min(now + deps.refreshTokenMs, begun + deps.sessionMaxMs)
 
-  async function pairOf(
-    stored: StoredUser,
-    { sessionId, refreshId }: { sessionId: string; refreshId: string },
-    sessionEnd: number,
-    now: number,
-  ): Promise<TokenPair> {
-    const user = tokenUser(callerFor(stored, sessionId, await deps.roles.current()))
-    const expiresAt = Math.min(now + deps.accessTokenMs, sessionEnd)
-    const [token, refreshtoken] = await Promise.all([
-      tokens.signAccess({ userId: stored.id, sessionId, expiresAt, user }),
-      tokens.signRefresh({ sessionId, refreshId, expiresAt: sessionEnd }),
-    ])
-    return { token, refreshtoken }
-  }
-
   /** The user of a session that is alive, or null. */
   async function aliveUser(sessionId: string): Promise<StoredUser | null> {
     const user = await findSessionUser(store.read, sessionId, clock.now())
@@ -84,24 +70,25 @@ export function createSessions(deps: SessionDependencies): Sessions {
       const now = clock.now()
       const expiresAt = endOf(now, now)
       const [sessionId, refreshId] = [randomName(), randomId()]
+      const session: NewSession = {
+        id: sessionId,
+        userId: user.id,
+        kind: 'login',
+        name: null,
+        refreshHash: hashOf(refreshId),
+        tokenHash: null,
+        createdAt: now,
+        expiresAt,
+        network: networkOf(address),
+      }
       const hasBegun = await store.write('sessions.begin', async (queries) => {
         const current = await findUser(queries, user.id)
         if (!current?.enabled || current.passwordHash !== user.passwordHash) return false
-        await insertSession(queries, {
-          id: sessionId,
-          userId: user.id,
-          kind: 'login',
-          name: null,
-          refreshHash: hashOf(refreshId),
-          tokenHash: null,
-          createdAt: now,
-          expiresAt,
-          network: networkOf(address),
-        })
+        await insertSession(queries, session)
         return true
       })
       if (!hasBegun) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
-      const pair = await pairOf(user, { sessionId, refreshId }, expiresAt, now)
+      const pair = await pairOf(deps, user, { sessionId, refreshId }, expiresAt, now)
       return user.passwordMustChange ? { ...pair, passwordMustChange: true } : pair
     },
     async refresh(refreshToken, onUser) {
@@ -125,7 +112,7 @@ export function createSessions(deps: SessionDependencies): Sessions {
       if (expiresAt === null) {
         throw new UnauthenticatedError('token_reused', 'The refresh token was used before; the session has been ended')
       }
-      return pairOf(user, { sessionId, refreshId: next }, expiresAt, now)
+      return pairOf(deps, user, { sessionId, refreshId: next }, expiresAt, now)
     },
     end: (sessionId) =>
       store.write('sessions.end', (queries) => deleteSession(queries, sessionId)).then(() => undefined),
@@ -142,6 +129,23 @@ export function createSessions(deps: SessionDependencies): Sessions {
       return new Set(alive.filter((session) => isProviderThere(session, config)).map(({ id }) => id))
     },
   }
+}
+
+/** The tokens of a session, with the roles as they are now. */
+async function pairOf(
+  { tokens, roles, accessTokenMs }: SessionDependencies,
+  stored: StoredUser,
+  { sessionId, refreshId }: { sessionId: string; refreshId: string },
+  sessionEnd: number,
+  now: number,
+): Promise<TokenPair> {
+  const user = tokenUser(callerFor(stored, sessionId, await roles.current()))
+  const expiresAt = Math.min(now + accessTokenMs, sessionEnd)
+  const [token, refreshtoken] = await Promise.all([
+    tokens.signAccess({ userId: stored.id, sessionId, expiresAt, user }),
+    tokens.signRefresh({ sessionId, refreshId, expiresAt: sessionEnd }),
+  ])
+  return { token, refreshtoken }
 }
 
 /** A token travels in the header of every request, which has a limit; a user may have any number of roles. */

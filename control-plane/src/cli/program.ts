@@ -27,116 +27,18 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
 }
 
 function parser(run: Run) {
+  const program = yargs()
+    .scriptName('holdfast')
+    // Sentences are ours and in English; yargs would mix in the language of the machine.
+    .locale('en')
+    .parserConfiguration({ 'parse-positional-numbers': false })
+    .usage('$0 <command>\n\nThe control plane of Holdfast, and its client over the REST interface.')
+  // The help lists the commands in this order.
+  const commands = [withSignInCommands, withJobCommands, withServiceCommands]
   return withHostCommands(
     run,
-    yargs()
-      .scriptName('holdfast')
-      // Sentences are ours and in English; yargs would mix in the language of the machine.
-      .locale('en')
-      .parserConfiguration({ 'parse-positional-numbers': false })
-      .usage('$0 <command>\n\nThe control plane of Holdfast, and its client over the REST interface.')
-      .command(
-        later('serve', 'Run the control plane in the foreground', async () =>
-          (await import('./commands/serve.js')).serveCommand(run),
-        ),
-      )
-      .command(
-        later('login', 'Sign in and remember the session', async () =>
-          (await import('./commands/login.js')).loginCommand(run),
-        ),
-      )
-      .command(
-        later('logout', 'End the remembered session', async () =>
-          (await import('./commands/login.js')).logoutCommand(run),
-        ),
-      )
-      .command(
-        later('password', 'Change your password', async () =>
-          (await import('./commands/password.js')).passwordCommand(run),
-        ),
-      )
-      .command(
-        later('session', 'See where you are signed in, and end sessions', async () =>
-          (await import('./commands/session.js')).sessionCommands(run),
-        ),
-      )
-      .command(
-        later('secret', 'Replace secrets of the control plane (admins)', async () =>
-          (await import('./commands/secret.js')).secretCommands(run),
-        ),
-      )
-      .command(
-        later('form', 'Look at the forms that may be launched, and check form files', async () =>
-          (await import('./commands/form/index.js')).formCommands(run),
-        ),
-      )
-      .command(
-        later('job', 'Launch, follow and look at jobs', async () =>
-          (await import('./commands/job/index.js')).jobCommands(run),
-        ),
-      )
-      .command(
-        later('schedule', 'Launch forms at given times', async () =>
-          (await import('./commands/schedule/index.js')).scheduleCommands(run),
-        ),
-      )
-      .command(
-        later('notification', 'Webhooks and mails: where they go, and what became of them (admins)', async () =>
-          (await import('./commands/notification/index.js')).notificationCommands(run),
-        ),
-      )
-      .command(
-        later('audit', 'Look at the audit trail, follow it, and see whether it is whole (admins)', async () =>
-          (await import('./commands/audit/index.js')).auditCommands(run),
-        ),
-      )
-      .command(
-        later('runner', 'Look at runners and decide who may be one (admins)', async () =>
-          (await import('./commands/runner/index.js')).runnerCommands(run),
-        ),
-      )
-      .command(
-        later('join-token', 'Tokens that approve a runner at its first request (admins)', async () =>
-          (await import('./commands/join-token.js')).joinTokenCommands(run),
-        ),
-      )
-      .command(
-        later('service', 'The key by which the control plane proves itself to runners (admins)', async () =>
-          (await import('./commands/service/index.js')).serviceCommands(run),
-        ),
-      )
-      .command(
-        later('token', 'Your API tokens, for scripts', async () =>
-          (await import('./commands/token.js')).tokenCommands(run),
-        ),
-      )
-      .command(
-        later('user', 'Look at accounts, add, change, block and delete them (admins)', async () =>
-          (await import('./commands/user/index.js')).userCommands(run),
-        ),
-      )
-      .command(
-        later('role', 'Look at the roles of config.yaml (admins)', async () =>
-          (await import('./commands/role.js')).roleCommands(run),
-        ),
-      )
-      .command(
-        later('credential', 'Logins, keys and vault passwords that jobs use (admins)', async () =>
-          (await import('./commands/credential/index.js')).credentialCommands(run),
-        ),
-      )
-      .command(
-        later('config', 'Check a config.yaml before it counts', async () =>
-          (await import('./commands/config.js')).configCommands(run),
-        ),
-      )
-      .command(
-        later(
-          'completion <shell>',
-          'Print a script that completes commands and options in bash, zsh or fish',
-          async () => (await import('./commands/completion.js')).completionCommand(run),
-        ),
-      )
+    commands
+      .reduce((sum, withCommands) => withCommands(run, sum), program)
       .demandCommand(1, 'What shall be done? holdfast --help lists the commands.')
       .strict()
       .version(version)
@@ -148,6 +50,121 @@ function parser(run: Run) {
         throw error ?? new UsageError(`${message.replace(/\n+/g, ' ')} (holdfast --help tells more.)`)
       }),
   )
+}
+
+/** The service itself, and who is signed in. */
+function withSignInCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
+  return yargs
+    .command(
+      later('serve', 'Run the control plane in the foreground', async () =>
+        (await import('./commands/serve.js')).serveCommand(run),
+      ),
+    )
+    .command(
+      later('login', 'Sign in and remember the session', async () =>
+        (await import('./commands/login.js')).loginCommand(run),
+      ),
+    )
+    .command(
+      later('logout', 'End the remembered session', async () =>
+        (await import('./commands/login.js')).logoutCommand(run),
+      ),
+    )
+    .command(
+      later('password', 'Change your password', async () =>
+        (await import('./commands/password.js')).passwordCommand(run),
+      ),
+    )
+    .command(
+      later('session', 'See where you are signed in, and end sessions', async () =>
+        (await import('./commands/session.js')).sessionCommands(run),
+      ),
+    )
+    .command(
+      later('secret', 'Replace secrets of the control plane (admins)', async () =>
+        (await import('./commands/secret.js')).secretCommands(run),
+      ),
+    )
+}
+
+/** What people do with forms and jobs, and what is seen of it. */
+function withJobCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
+  return yargs
+    .command(
+      later('form', 'Look at the forms that may be launched, and check form files', async () =>
+        (await import('./commands/form/index.js')).formCommands(run),
+      ),
+    )
+    .command(
+      later('job', 'Launch, follow and look at jobs', async () =>
+        (await import('./commands/job/index.js')).jobCommands(run),
+      ),
+    )
+    .command(
+      later('schedule', 'Launch forms at given times', async () =>
+        (await import('./commands/schedule/index.js')).scheduleCommands(run),
+      ),
+    )
+    .command(
+      later('notification', 'Webhooks and mails: where they go, and what became of them (admins)', async () =>
+        (await import('./commands/notification/index.js')).notificationCommands(run),
+      ),
+    )
+    .command(
+      later('audit', 'Look at the audit trail, follow it, and see whether it is whole (admins)', async () =>
+        (await import('./commands/audit/index.js')).auditCommands(run),
+      ),
+    )
+}
+
+/** Runners, accounts and what else the service has. */
+function withServiceCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
+  return yargs
+    .command(
+      later('runner', 'Look at runners and decide who may be one (admins)', async () =>
+        (await import('./commands/runner/index.js')).runnerCommands(run),
+      ),
+    )
+    .command(
+      later('join-token', 'Tokens that approve a runner at its first request (admins)', async () =>
+        (await import('./commands/join-token.js')).joinTokenCommands(run),
+      ),
+    )
+    .command(
+      later('service', 'The key by which the control plane proves itself to runners (admins)', async () =>
+        (await import('./commands/service/index.js')).serviceCommands(run),
+      ),
+    )
+    .command(
+      later('token', 'Your API tokens, for scripts', async () =>
+        (await import('./commands/token.js')).tokenCommands(run),
+      ),
+    )
+    .command(
+      later('user', 'Look at accounts, add, change, block and delete them (admins)', async () =>
+        (await import('./commands/user/index.js')).userCommands(run),
+      ),
+    )
+    .command(
+      later('role', 'Look at the roles of config.yaml (admins)', async () =>
+        (await import('./commands/role.js')).roleCommands(run),
+      ),
+    )
+    .command(
+      later('credential', 'Logins, keys and vault passwords that jobs use (admins)', async () =>
+        (await import('./commands/credential/index.js')).credentialCommands(run),
+      ),
+    )
+    .command(
+      later('config', 'Check a config.yaml before it counts', async () =>
+        (await import('./commands/config.js')).configCommands(run),
+      ),
+    )
+    .command(
+      later('completion <shell>', 'Print a script that completes commands and options in bash, zsh or fish', async () =>
+        (await import('./commands/completion.js')).completionCommand(run),
+      ),
+    )
 }
 
 /** What is done on the host of the control plane, without asking it. */

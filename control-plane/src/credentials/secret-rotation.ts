@@ -64,7 +64,7 @@ export interface SecretRotationDependencies {
 
 /** Makes the {@link SecretRotation} of this control plane. */
 export function createSecretRotation(deps: SecretRotationDependencies): SecretRotation {
-  const { store, clock, log, box, encryption } = deps
+  const { clock, log, encryption } = deps
   let rotatedAt = clock.now()
   let running: Promise<unknown> = Promise.resolve()
 
@@ -75,36 +75,10 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
     return mine
   }
 
-  async function passOver({ column, ownerOf }: SealedPlace): Promise<Reencryption> {
-    let [reencrypted, unreadable, after] = [0, 0, 0]
-    for (;;) {
-      const rows = await column.read(store.read, after, ROWS_AT_ONCE)
-      const stale: { row: SealedRow; sealed: Buffer }[] = []
-      for (const row of rows) {
-        after = row.key
-        try {
-          const sealed = box.sealAnew(row.sealed, ownerOf(row))
-          if (sealed) stale.push({ row, sealed })
-        } catch (error) {
-          if (!(error instanceof SecretBoxError)) throw error
-          unreadable += 1
-        }
-      }
-      if (stale.length > 0) {
-        reencrypted += await store.write('secrets.reencrypt', async (queries) => {
-          let replaced = 0
-          for (const { row, sealed } of stale) if (await column.replace(queries, row, sealed)) replaced += 1
-          return replaced
-        })
-      }
-      if (rows.length < ROWS_AT_ONCE) return { reencrypted, unreadable }
-    }
-  }
-
   async function pass(): Promise<Reencryption> {
     const total = { reencrypted: 0, unreadable: 0 }
     for (const place of deps.places) {
-      const { reencrypted, unreadable } = await passOver(place)
+      const { reencrypted, unreadable } = await passOver(deps, place)
       total.reencrypted += reencrypted
       total.unreadable += unreadable
       if (unreadable > 0) log.warn({ what: place.column.name, unreadable }, 'no known ENCRYPTION_SECRET opens these')
@@ -143,5 +117,35 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
       stop()
       await running
     },
+  }
+}
+
+/** Encrypts again what of one column still is encrypted with an earlier secret. */
+async function passOver(
+  { store, box }: SecretRotationDependencies,
+  { column, ownerOf }: SealedPlace,
+): Promise<Reencryption> {
+  let [reencrypted, unreadable, after] = [0, 0, 0]
+  for (;;) {
+    const rows = await column.read(store.read, after, ROWS_AT_ONCE)
+    const stale: { row: SealedRow; sealed: Buffer }[] = []
+    for (const row of rows) {
+      after = row.key
+      try {
+        const sealed = box.sealAnew(row.sealed, ownerOf(row))
+        if (sealed) stale.push({ row, sealed })
+      } catch (error) {
+        if (!(error instanceof SecretBoxError)) throw error
+        unreadable += 1
+      }
+    }
+    if (stale.length > 0) {
+      reencrypted += await store.write('secrets.reencrypt', async (queries) => {
+        let replaced = 0
+        for (const { row, sealed } of stale) if (await column.replace(queries, row, sealed)) replaced += 1
+        return replaced
+      })
+    }
+    if (rows.length < ROWS_AT_ONCE) return { reencrypted, unreadable }
   }
 }

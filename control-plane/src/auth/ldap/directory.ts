@@ -44,16 +44,53 @@ const REFUSALS: ReadonlySet<number> = new Set([19, 32, 48, 49, 50, 53])
 
 /** Makes the {@link Directory} of this control plane. */
 export function createDirectory(deps: DirectoryDependencies): Directory {
-  const { log, clock } = deps
-  let away: { readonly until: number; readonly url: string } | null = null
+  const { log } = deps
+  const ask = createDoor(deps)
 
+  async function bindService(client: Client, settings: LdapSettings): Promise<void> {
+    if (settings.bindCredential === null) return
+    const { user, password } = await deps.secrets.open(settings.bindCredential)
+    if (user === null || user === '') {
+      log.error({ credential: settings.bindCredential }, 'the credential for the directory has no user: its DN')
+      throw new UnavailableError('directory_refused', 'The sign-in by directory is not set up completely')
+    }
+    await client.bind(user, password)
+  }
+
+  return {
+    async check(settings, username, password, asked) {
+      // A directory takes a bind with a name and without a password for an anonymous bind, which succeeds (RFC 4513,
+      // 5.1.2).
+      if (password === '' || username === '') return null
+      return ask(settings, async (client) => {
+        await bindService(client, settings)
+        const entry = await findEntry(client, settings, username, log)
+        // The directory is asked also for a name that does not exist. Otherwise the time of the answer would tell.
+        const dn = entry?.dn ?? `${settings.usernameAttribute}=${randomBytes(9).toString('hex')},${settings.searchBase}`
+        if (!(await accepts(client, dn, password)) || !entry) return null
+        const [name = ''] = valuesOf(entry, settings.usernameAttribute)
+        const [email = null] = valuesOf(entry, settings.mailAttribute)
+        // The service's own login asks this, because the user may not be allowed to.
+        if (settings.groupSearch ?? settings.nested) await bindService(client, settings)
+        const { memberships: groups, isCut } = await membershipsOf(client, settings, entry, name, asked)
+        const { idAttributes } = settings
+        const subject = subjectOf(entry, idAttributes)
+        return { type: 'ldap', username: name, subject, isByName: idAttributes.length === 0, email, groups, isCut }
+      })
+    },
+  }
+}
+
+/** The way to the directory: so many at once, and for a moment nobody after it did not answer. */
+function createDoor({ clock, log, folder }: DirectoryDependencies) {
+  let away: { readonly until: number; readonly url: string } | null = null
   let asking = 0
-  async function ask<T>(settings: LdapSettings, question: (client: Client) => Promise<T>): Promise<T> {
+  return async <T>(settings: LdapSettings, question: (client: Client) => Promise<T>): Promise<T> => {
     if (away && away.url === settings.url && clock.now() < away.until) throw unreachable()
     if (asking >= MAX_AT_ONCE) throw new UnavailableError('busy', 'Too many sign-ins at once; try again in a moment')
     asking += 1
     try {
-      const answer = await withDirectory(settings, deps.folder, question)
+      const answer = await withDirectory(settings, folder, question)
       away = null
       return answer
     } catch (error) {
@@ -69,77 +106,50 @@ export function createDirectory(deps: DirectoryDependencies): Directory {
       asking -= 1
     }
   }
+}
 
-  async function bindService(client: Client, settings: LdapSettings): Promise<void> {
-    if (settings.bindCredential === null) return
-    const { user, password } = await deps.secrets.open(settings.bindCredential)
-    if (user === null || user === '') {
-      log.error({ credential: settings.bindCredential }, 'the credential for the directory has no user: its DN')
-      throw new UnavailableError('directory_refused', 'The sign-in by directory is not set up completely')
-    }
-    await client.bind(user, password)
+/** The one entry of that name, or null. */
+async function findEntry(
+  client: Client,
+  settings: LdapSettings,
+  username: string,
+  log: DirectoryDependencies['log'],
+): Promise<Entry | null> {
+  const { usernameAttribute, mailAttribute, groupsAttribute, userFilter, idAttributes } = settings
+  const filters = [new EqualityFilter({ attribute: usernameAttribute, value: username })]
+  const { searchEntries } = await client.search(settings.searchBase, {
+    scope: 'sub',
+    filter: new AndFilter({ filters: userFilter ? [...filters, FilterParser.parseString(userFilter)] : filters }),
+    attributes: [
+      usernameAttribute,
+      mailAttribute,
+      ...(groupsAttribute === null ? [] : [groupsAttribute]),
+      ...idAttributes,
+    ],
+    explicitBufferAttributes: [...idAttributes],
+    sizeLimit: 2,
+  })
+  const [entry, another] = searchEntries
+  if (!entry) return null
+  const names = valuesOf(entry, usernameAttribute)
+  if (another || names.length !== 1) {
+    const found = searchEntries.map(({ dn }) => dn)
+    log.warn({ attribute: usernameAttribute, found }, 'a name stands for no single user of the directory: refused')
+    return null
   }
+  // Directories take some names for equal that we do not, such as names with more spaces. Each of these would have
+  // its own number of tries.
+  return usernameKey(names[0] ?? '') === usernameKey(username) ? entry : null
+}
 
-  /** The one entry of that name, or null. */
-  async function findEntry(client: Client, settings: LdapSettings, username: string): Promise<Entry | null> {
-    const { usernameAttribute, mailAttribute, groupsAttribute, userFilter, idAttributes } = settings
-    const filters = [new EqualityFilter({ attribute: usernameAttribute, value: username })]
-    const { searchEntries } = await client.search(settings.searchBase, {
-      scope: 'sub',
-      filter: new AndFilter({ filters: userFilter ? [...filters, FilterParser.parseString(userFilter)] : filters }),
-      attributes: [
-        usernameAttribute,
-        mailAttribute,
-        ...(groupsAttribute === null ? [] : [groupsAttribute]),
-        ...idAttributes,
-      ],
-      explicitBufferAttributes: [...idAttributes],
-      sizeLimit: 2,
-    })
-    const [entry, another] = searchEntries
-    if (!entry) return null
-    const names = valuesOf(entry, usernameAttribute)
-    if (another || names.length !== 1) {
-      const found = searchEntries.map(({ dn }) => dn)
-      log.warn({ attribute: usernameAttribute, found }, 'a name stands for no single user of the directory: refused')
-      return null
-    }
-    // Directories take some names for equal that we do not, such as names with more spaces. Each of these would have
-    // its own number of tries.
-    return usernameKey(names[0] ?? '') === usernameKey(username) ? entry : null
-  }
-
-  async function accepts(client: Client, dn: string, password: string): Promise<boolean> {
-    try {
-      await client.bind(dn, password)
-      return true
-    } catch (error) {
-      if (error instanceof ResultCodeError && REFUSALS.has(error.code)) return false
-      throw error
-    }
-  }
-
-  return {
-    async check(settings, username, password, asked) {
-      // A directory takes a bind with a name and without a password for an anonymous bind, which succeeds (RFC 4513,
-      // 5.1.2).
-      if (password === '' || username === '') return null
-      return ask(settings, async (client) => {
-        await bindService(client, settings)
-        const entry = await findEntry(client, settings, username)
-        // The directory is asked also for a name that does not exist. Otherwise the time of the answer would tell.
-        const dn = entry?.dn ?? `${settings.usernameAttribute}=${randomBytes(9).toString('hex')},${settings.searchBase}`
-        if (!(await accepts(client, dn, password)) || !entry) return null
-        const [name = ''] = valuesOf(entry, settings.usernameAttribute)
-        const [email = null] = valuesOf(entry, settings.mailAttribute)
-        // The service's own login asks this, because the user may not be allowed to.
-        if (settings.groupSearch ?? settings.nested) await bindService(client, settings)
-        const { memberships: groups, isCut } = await membershipsOf(client, settings, entry, name, asked)
-        const { idAttributes } = settings
-        const subject = subjectOf(entry, idAttributes)
-        return { type: 'ldap', username: name, subject, isByName: idAttributes.length === 0, email, groups, isCut }
-      })
-    },
+/** Whether the directory takes this password. */
+async function accepts(client: Client, dn: string, password: string): Promise<boolean> {
+  try {
+    await client.bind(dn, password)
+    return true
+  } catch (error) {
+    if (error instanceof ResultCodeError && REFUSALS.has(error.code)) return false
+    throw error
   }
 }
 

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Configuration } from 'openid-client'
-import { NotFoundError, UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
+import { NotFoundError, UnavailableError, messageOf } from '../../errors.js'
 import { within } from '../../time-limit.js'
 import type { Identity } from '../external-users.js'
 import type { OpenIdKind, OpenIdSettings } from '../provider-config.js'
 import type { RoleSource } from '../role-source.js'
-import { type Claims, identityOf } from './claims.js'
+import { exchangeCode } from './code-exchange.js'
 import { type Flow, type FlowCookies, tagOf } from './flow-cookie.js'
-import { graphGroups } from './graph-groups.js'
 import type { Providers } from './providers.js'
 import { discoveryFailure, refusalOf } from './refusals.js'
 
@@ -92,72 +91,24 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
     }
   }
 
-  async function claimsOf(configuration: Configuration, settings: OpenIdSettings, flow: Flow, query: string) {
-    const client = await import('openid-client')
-    const address = new URL(redirectUri(flow.kind))
-    address.search = query
-    const tokens = await client.authorizationCodeGrant(configuration, address, {
-      expectedState: flow.state,
-      expectedNonce: flow.nonce,
-      pkceCodeVerifier: flow.verifier,
-      idTokenExpected: true,
-    })
-    const idToken = tokens.claims()
-    if (!idToken) throw new UnauthenticatedError('sign_in_refused', 'The provider did not say who signed in')
-    // The library checks this only if there are several audiences. A token for another client must be refused.
-    if (idToken.azp !== undefined && idToken.azp !== settings.clientId) {
-      log.warn({ kind: flow.kind, azp: idToken.azp }, 'a sign-in was refused: its token was given to another client')
-      throw new UnauthenticatedError('sign_in_refused', 'The sign-in was refused; begin it again')
-    }
-    // Entra ID puts everything into its token.
-    const hasMore = flow.kind === 'oidc' && configuration.serverMetadata().userinfo_endpoint !== undefined
-    const more = hasMore ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub) : {}
-    // Signed claims replace unsigned ones.
-    const claims: Claims = { ...more, ...idToken }
-    return { claims, accessToken: tokens.access_token }
-  }
-
   async function finish(flow: Flow, query: string): Promise<Identity> {
     const settings = await settingsOf(flow.kind)
-    const { claims, accessToken } = await claimsOf(await configurationOf(settings), settings, flow, query)
-    const graph = 'graphUrl' in settings.groups ? await groupsAtGraph(settings.groups.graphUrl, accessToken) : []
-    const identity = identityOf(settings, claims, graph)
-    if (identity) return identity
-    log.error({ kind: flow.kind, claim: settings.usernameClaim }, 'the provider does not say the name of who signed in')
-    throw new UnauthenticatedError('sign_in_nameless', `The provider gives no usable claim ${settings.usernameClaim}`)
-  }
-
-  /** Without their groups users would have the wrong roles. So then they cannot sign in. */
-  async function groupsAtGraph(graphUrl: string, accessToken: string) {
-    try {
-      return await graphGroups(graphUrl, accessToken)
-    } catch (error) {
-      log.error({ reason: messageOf(error) }, 'the groups of who signed in could not be read from Microsoft Graph')
-      throw new UnavailableError(
-        'groups_unreachable',
-        'The groups could not be read from Microsoft Graph; try again later',
-      )
-    }
+    const configuration = await configurationOf(settings)
+    const address = new URL(redirectUri(flow.kind))
+    address.search = query
+    return exchangeCode({ configuration, settings, log }, flow, address)
   }
 
   return {
     isOn: async (kind) => deps.publicUrl !== null && (await deps.roles.current()).providers?.[kind] !== undefined,
-    async begin(kind, { client, page }) {
+    async begin(kind, origin) {
       const settings = await settingsOf(kind)
       const redirect = redirectUri(kind)
-      const [state, nonce, verifier] = [random(), random(), random()]
       try {
-        const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client')
-        const location = buildAuthorizationUrl(await configurationOf(settings), {
-          redirect_uri: redirect,
-          scope: settings.scopes.join(' '),
-          state,
-          nonce,
-          code_challenge: await calculatePKCECodeChallenge(verifier),
-          code_challenge_method: 'S256',
-        })
-        const cookie = await cookies.seal({ kind, state, nonce, verifier, client, ...(page === null ? {} : { page }) })
-        return { location: location.href, cookie, tag: tagOf(state) }
+        const { checks, ...request } = await authorizationRequest(await configurationOf(settings), settings, redirect)
+        const { client, page } = origin
+        const cookie = await cookies.seal({ kind, ...checks, client, ...(page === null ? {} : { page }) })
+        return { ...request, cookie }
       } catch (error) {
         throw refusalOf(kind, error, log)
       }
@@ -187,6 +138,21 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
       }
     },
   }
+}
+
+/** The address that begins a sign-in, and what its answer is checked by. */
+async function authorizationRequest(configuration: Configuration, settings: OpenIdSettings, redirect: string) {
+  const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client')
+  const checks = { state: random(), nonce: random(), verifier: random() }
+  const location = buildAuthorizationUrl(configuration, {
+    redirect_uri: redirect,
+    scope: settings.scopes.join(' '),
+    state: checks.state,
+    nonce: checks.nonce,
+    code_challenge: await calculatePKCECodeChallenge(checks.verifier),
+    code_challenge_method: 'S256',
+  })
+  return { location: location.href, tag: tagOf(checks.state), checks }
 }
 
 function random(): string {

@@ -2,13 +2,12 @@ import type { Field } from '../fields/field.js'
 import type { PathStep } from '../fields/model-path.js'
 import { columnOf } from '../values/choices.js'
 import { type Resolved } from '../values/placeholders.js'
-import { outputOf, putField } from '../values/extravars.js'
 import { type PlainObject, isPlainObject, partOf } from '../values/plain.js'
 import { type FieldValue, HIDDEN, waitingFor } from './field-value.js'
 import { type CheckContext, type Parent } from './context.js'
-import { type FieldFinding } from './report.js'
+import { createFindings } from './findings.js'
+import { createOutputs } from './outputs.js'
 import type { Scope } from './scope-type.js'
-import { brokenRules } from './rules.js'
 import { type DependencyLookup, isVisible } from './visible.js'
 import { readField } from './read-field.js'
 
@@ -16,7 +15,6 @@ import { readField } from './read-field.js'
 export function createScope(fields: readonly Field[], sent: PlainObject, context: CheckContext, parent: Parent): Scope {
   const byName = new Map(fields.map((field) => [field.name, field]))
   const values = new Map<string, FieldValue | 'in progress'>()
-  const found = new Map<string, FieldFinding>()
 
   function valueOf(field: Field): FieldValue {
     const known = values.get(field.name)
@@ -27,40 +25,17 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     const value =
       visible === null ? waitingFor('whether it is shown cannot be known') : visible ? readField(field, scope) : HIDDEN
     values.set(field.name, value)
-    if (field.type === 'password') notePassword(value.value)
+    if (field.type === 'password') notePassword(context, value.value)
     return value
   }
 
-  function notePassword(value: unknown): void {
-    if (typeof value === 'number' || (typeof value === 'string' && value !== '')) context.passwords.add(String(value))
-  }
-
-  function findingOf(field: Field): FieldFinding {
-    const known = found.get(field.name)
-    if (known) return known
-    const state = valueOf(field)
-    const finding: FieldFinding = {
-      name: field.name,
-      errors: state.isHidden || state.waiting !== null ? [] : errorsOf(field, state),
-      waiting: state.waiting,
-      rowErrors: state.rowErrors,
-      isUploadRefused: state.isUploadRefused,
-    }
-    // A field that was asked for during its own evaluation has no final value yet.
-    if (values.get(field.name) === state) found.set(field.name, finding)
-    return finding
-  }
-
-  function errorsOf(field: Field, state: FieldValue) {
-    if (state.errors.length > 0) return state.errors
-    if (field.rules.regex !== null) context.at(field.name)
-    return brokenRules(field, state.value, {
-      evaluator: context.evaluator,
-      resolve: (path) => resolveWith(path, false),
-      labelOf: (name) => byName.get(name)?.label ?? name,
-      upload: state.upload,
-    })
-  }
+  const findingOf = createFindings({
+    context,
+    valueOf,
+    isFinal: (field, value) => values.get(field.name) === value,
+    resolve: (path) => resolveWith(path, false),
+    labelOf: (name) => byName.get(name)?.label ?? name,
+  })
 
   const lookup: DependencyLookup = {
     target(name) {
@@ -92,6 +67,12 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     return resolved(asPlaceholder && field.type === 'enum' ? placeholderOf(field, value) : value)
   }
 
+  /** The fields that a script names. Computing all fields would also compute those that need this field. */
+  function namedOf(script: string): Field[] {
+    const tokens = [...script.matchAll(NAMED_OF_PARENT)].map(([token]) => token)
+    return fields.filter(({ name }) => tokens.some((token) => token === name || token.startsWith(`${name}-`)))
+  }
+
   const scope: Scope = {
     fields,
     context,
@@ -102,27 +83,11 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     findings: () => fields.map(findingOf),
     resolve: (path) => resolveWith(path, true),
     object(script) {
-      // Only the fields that the script names. Computing all fields here would also compute those that need this field.
-      const tokens = [...script.matchAll(NAMED_OF_PARENT)].map(([token]) => token)
-      const isNamed = ({ name }: Field) => tokens.some((token) => token === name || token.startsWith(`${name}-`))
-      const named = fields.filter((field) => isNamed(field) && values.get(field.name) !== 'in progress')
+      const named = namedOf(script).filter((field) => values.get(field.name) !== 'in progress')
       const above = script.includes('__parent__.__parent__') ? { __parent__: parent.object(script) } : {}
       return { ...above, ...Object.fromEntries(named.map((field) => [field.name, valueOf(field).value])) }
     },
-    values: () => Object.fromEntries(fields.map((field) => [field.name, valueOf(field).value])),
-    extravars(extravars = {}, base = []) {
-      for (const field of fields) {
-        if (!field.output || field.type === 'html') continue
-        const { output, value } = valueOf(field)
-        putField(extravars, field, output === undefined ? outputOf(field, value) : output, base)
-      }
-      return extravars
-    },
-    credentials() {
-      const asking = fields.filter((field) => field.asCredential)
-      const named = asking.map((field) => [field.name, outputOf(field, valueOf(field).value)] as const)
-      return Object.fromEntries(named.filter(([, name]) => name !== undefined && name !== null && name !== ''))
-    },
+    ...createOutputs(fields, valueOf),
   }
   return scope
 }
@@ -134,6 +99,10 @@ const NOT_FOUND: Resolved = { known: false, value: undefined }
 
 function resolved(value: unknown): Resolved {
   return { known: value !== undefined, value }
+}
+
+function notePassword({ passwords }: CheckContext, value: unknown): void {
+  if (typeof value === 'number' || (typeof value === 'string' && value !== '')) passwords.add(String(value))
 }
 
 /** `$(choices.column)` of several choices is the list of that column. */
