@@ -19,6 +19,8 @@ export interface MetricsDependencies {
   readonly nodes?: Nodes['counts']
 }
 
+type Registers = Registry[]
+
 /**
  * Everything that is measured, in a registry of this control plane's own. The parts are what the rooms call; each room
  * knows only its own few words and none of them Prometheus. Labels are bounded: routes are patterns, statuses and states
@@ -29,7 +31,35 @@ export function createMetrics(deps: MetricsDependencies) {
   const registers = [registry]
   // These watch the process for as long as it lives, so there is nothing to close.
   collectDefaultMetrics({ register: registry, prefix: 'af_' })
+  // The text lists the metrics in this order.
+  const http = createHttpMetrics(registers)
+  const signIn = createSignInMetrics(registers)
+  const streams = createStreamMetrics(registers)
+  const notificationTried = createNotificationMetrics(registers)
+  const live = createLiveMetrics(registers)
+  addGaugesOfProcess(deps, registers)
+  const database = createDatabaseGauges({ ...deps, registers })
 
+  return {
+    http,
+    signIn,
+    streams,
+    live,
+    notificationTried,
+    /** Everything as Prometheus text. What the database would say is left out while it does not answer. */
+    async text(): Promise<{ type: string; body: string }> {
+      try {
+        await database.read()
+      } catch (error) {
+        deps.log.warn({ reason: messageOf(error) }, 'the metrics go without the figures of the database')
+      }
+      return { type: registry.contentType, body: await registry.metrics() }
+    },
+  }
+}
+
+/** Requests and launches. */
+function createHttpMetrics(registers: Registers) {
   const requests = new Counter({
     name: 'af_http_requests_total',
     help: 'Requests that were answered; what stays open is none',
@@ -50,12 +80,36 @@ export function createMetrics(deps: MetricsDependencies) {
     registers,
   })
   for (const outcome of ['accepted', 'refused']) launches.inc({ outcome }, 0)
+  return {
+    requestEnded(request: {
+      readonly route: string
+      readonly method: string
+      readonly status: number
+      readonly seconds: number
+    }): void {
+      const { route, method, status, seconds } = request
+      requests.inc({ route, method, status })
+      durations.observe({ route }, seconds)
+    },
+    launchAnswered: (outcome: 'accepted' | 'refused') => launches.inc({ outcome }),
+  }
+}
+
+function createSignInMetrics(registers: Registers) {
   const failures = new Counter({ name: 'af_login_failures_total', help: 'Sign-ins that were refused', registers })
   const lockouts = new Counter({
     name: 'af_login_lockouts_total',
     help: 'Accounts and addresses that were held back after too many failures',
     registers,
   })
+  return {
+    signInFailed: () => failures.inc(),
+    heldBack: () => lockouts.inc(),
+  }
+}
+
+/** The streams of jobs that are stored. */
+function createStreamMetrics(registers: Registers) {
   const bytes = new Counter({
     name: 'holdfast_stream_bytes_stored_total',
     help: 'Bytes of the streams of jobs that were stored',
@@ -70,6 +124,17 @@ export function createMetrics(deps: MetricsDependencies) {
     buckets: ACK_SECONDS,
     registers,
   })
+  return {
+    stored(piece: { readonly output: number; readonly events: number; readonly eventsCount: number }): void {
+      bytes.inc({ stream: 'output' }, piece.output)
+      bytes.inc({ stream: 'events' }, piece.events)
+      events.inc(piece.eventsCount)
+    },
+    acknowledged: (seconds: number) => acks.observe(seconds),
+  }
+}
+
+function createNotificationMetrics(registers: Registers) {
   const notifications = new Counter({
     name: 'holdfast_notifications_total',
     help: 'Attempts to deliver notifications by this process: sent, tried (it will be tried again), or given up',
@@ -79,17 +144,30 @@ export function createMetrics(deps: MetricsDependencies) {
   for (const channel of ['webhook', 'mail']) {
     for (const outcome of ['sent', 'tried', 'failed']) notifications.inc({ channel, outcome }, 0)
   }
+  return (channel: 'webhook' | 'mail', outcome: 'sent' | 'tried' | 'failed') => notifications.inc({ channel, outcome })
+}
+
+/** The open event streams. */
+function createLiveMetrics(registers: Registers) {
   const liveStreams = new Gauge({
     name: 'holdfast_live_streams',
     help: 'Event streams that are open (server-sent events)',
     registers,
   })
+  return {
+    streamOpened: () => liveStreams.inc(),
+    streamClosed: () => liveStreams.dec(),
+  }
+}
+
+/** What this process knows without the database, asked whenever the text is made. */
+function addGaugesOfProcess({ onlineRunners, nodes }: MetricsDependencies, registers: Registers): void {
   new Gauge({
     name: 'holdfast_runners_online',
     help: 'Runners that are connected to this process',
     registers,
     collect() {
-      this.set(deps.onlineRunners())
+      this.set(onlineRunners())
     },
   })
   new Gauge({
@@ -98,55 +176,11 @@ export function createMetrics(deps: MetricsDependencies) {
     labelNames: ['role', 'alive'],
     registers,
     collect() {
-      const { alive, dead } = (deps.nodes ?? SOLE_NODE.counts)()
+      const { alive, dead } = (nodes ?? SOLE_NODE.counts)()
       this.set({ role: 'app', alive: 'true' }, alive)
       this.set({ role: 'app', alive: 'false' }, dead)
     },
   })
-  const database = createDatabaseGauges({ ...deps, registers })
-
-  return {
-    http: {
-      requestEnded(request: {
-        readonly route: string
-        readonly method: string
-        readonly status: number
-        readonly seconds: number
-      }): void {
-        const { route, method, status, seconds } = request
-        requests.inc({ route, method, status })
-        durations.observe({ route }, seconds)
-      },
-      launchAnswered: (outcome: 'accepted' | 'refused') => launches.inc({ outcome }),
-    },
-    signIn: {
-      signInFailed: () => failures.inc(),
-      heldBack: () => lockouts.inc(),
-    },
-    streams: {
-      stored(piece: { readonly output: number; readonly events: number; readonly eventsCount: number }): void {
-        bytes.inc({ stream: 'output' }, piece.output)
-        bytes.inc({ stream: 'events' }, piece.events)
-        events.inc(piece.eventsCount)
-      },
-      acknowledged: (seconds: number) => acks.observe(seconds),
-    },
-    live: {
-      streamOpened: () => liveStreams.inc(),
-      streamClosed: () => liveStreams.dec(),
-    },
-    notificationTried: (channel: 'webhook' | 'mail', outcome: 'sent' | 'tried' | 'failed') =>
-      notifications.inc({ channel, outcome }),
-    /** Everything as Prometheus text. What the database would say is left out while it does not answer. */
-    async text(): Promise<{ type: string; body: string }> {
-      try {
-        await database.read()
-      } catch (error) {
-        deps.log.warn({ reason: messageOf(error) }, 'the metrics go without the figures of the database')
-      }
-      return { type: registry.contentType, body: await registry.metrics() }
-    },
-  }
 }
 
 /** The metrics of one control plane. */

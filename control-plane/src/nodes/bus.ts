@@ -80,21 +80,9 @@ export function createBus(deps: {
     },
   })
 
-  function nextLetter(): string {
-    const messages: string[] = []
-    let bytes = 0
-    for (const message of waiting) {
-      bytes += Buffer.byteLength(message) + 1
-      if (messages.length > 0 && bytes > MAX_LETTER_BYTES) break
-      messages.push(message)
-      waiting.delete(message)
-    }
-    return writeLetter(nodeId, messages)
-  }
-
   async function send(): Promise<void> {
     try {
-      await post.send(nextLetter())
+      await post.send(writeLetter(nodeId, takeMessages(waiting)))
       hasFailed = false
     } catch (error) {
       if (!hasFailed)
@@ -134,4 +122,17 @@ export function createBus(deps: {
       await post.close()
     },
   }
+}
+
+/** Takes as many of the waiting messages as one letter may have. At least one. */
+function takeMessages(waiting: Set<string>): string[] {
+  const messages: string[] = []
+  let bytes = 0
+  for (const message of waiting) {
+    bytes += Buffer.byteLength(message) + 1
+    if (messages.length > 0 && bytes > MAX_LETTER_BYTES) break
+    messages.push(message)
+    waiting.delete(message)
+  }
+  return messages
 }

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
-import { TooManyError, UnavailableError, messageOf } from '../../errors.js'
+import { TooManyError, UnavailableError } from '../../errors.js'
 import type { CheckInput, CheckResult } from '../check/context.js'
-import { NOTHING_WRONG } from '../check/report.js'
-import type { CheckOrder, CheckReport, WorkerSettings } from './worker-messages.js'
+import { runInThread } from './check-thread.js'
+import type { WorkerSettings } from './worker-messages.js'
 
 /** Checks of launches, away from the thread that serves requests. */
 export interface LaunchChecks {
@@ -35,8 +35,6 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** How long a new thread may take until it is ready. That is a matter of the machine, not of the form. */
-const READY_MS = 60_000
 /** Megabytes of the heap of a thread; a check that needs more ends the thread, not the control plane. */
 const HEAP_MB = 512
 const STACK_MB = 8
@@ -59,20 +57,9 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
   const running = new Set<Waiting>()
   let closed = false
 
-  function takeTurn(): Waiting | null {
-    const [turn] = turns
-    if (!turn) return null
-    const [key, checks] = turn
-    const next = checks.shift() ?? null
-    turns.delete(key)
-    // Whoever has more waits behind the others.
-    if (checks.length > 0) turns.set(key, checks)
-    return next
-  }
-
   function goOn(): void {
     while (!closed && (idle.length > 0 || busy.size < threads)) {
-      const next = takeTurn()
+      const next = takeTurn(turns)
       if (!next) return
       const worker = idle.pop() ?? new Worker(script, workerOptions)
       run(worker, next)
@@ -82,51 +69,25 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
   function run(worker: Worker, check: Waiting): void {
     busy.add(worker)
     running.add(check)
-    let at: string | null = null
-    let timer = setTimeout(() => giveUp(`had no thread within ${READY_MS} ms`), READY_MS)
-
-    const end = (isFit: boolean) => {
-      clearTimeout(timer)
-      worker.removeAllListeners()
+    runInThread(worker, check.input, { log, limitMs }, ({ result, isFit }) => {
       busy.delete(worker)
       running.delete(check)
       if (isFit && !closed) {
-        // An idle thread keeps no program alive, and says when it dies.
-        worker.unref()
-        worker.on('error', () => idle.splice(idle.indexOf(worker), 1))
-        idle.push(worker)
+        keepIdle(worker)
       } else {
         worker.on('error', () => undefined)
         void worker.terminate()
       }
       goOn()
-    }
-    const giveUp = (reason: string) => {
-      log.warn({ field: at, reason }, 'the check of a launch was given up')
-      end(false)
-      check.resolve(tooMuch(at, reason))
-    }
-
-    worker.removeAllListeners()
-    worker.on('message', (report: CheckReport) => {
-      if (report.kind === 'begins') {
-        clearTimeout(timer)
-        timer = setTimeout(() => giveUp(`took longer than ${limitMs} ms`), limitMs)
-      } else if (report.kind === 'at') at = report.field
-      else if (report.kind === 'failed') giveUp(report.reason)
-      else {
-        end(report.isFit)
-        check.resolve(report.result)
-      }
+      check.resolve(result)
     })
-    worker.on('error', (error) => giveUp(messageOf(error)))
-    worker.on('exit', () => giveUp('its thread ended'))
-    worker.ref()
-    try {
-      worker.postMessage({ input: check.input } satisfies CheckOrder)
-    } catch (error) {
-      giveUp(messageOf(error))
-    }
+  }
+
+  /** An idle thread keeps no program alive, and says when it dies. */
+  function keepIdle(worker: Worker): void {
+    worker.unref()
+    worker.on('error', () => idle.splice(idle.indexOf(worker), 1))
+    idle.push(worker)
   }
 
   return {
@@ -158,18 +119,18 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
   }
 }
 
-function stopping(): UnavailableError {
-  return new UnavailableError('stopping', 'The service is stopping')
+/** The next check, of the caller whose turn it is; null: none waits. */
+function takeTurn(turns: Map<string, Waiting[]>): Waiting | null {
+  const [turn] = turns
+  if (!turn) return null
+  const [key, checks] = turn
+  const next = checks.shift() ?? null
+  turns.delete(key)
+  // Whoever has more waits behind the others.
+  if (checks.length > 0) turns.set(key, checks)
+  return next
 }
 
-/** A check that was given up says which field it was at, as one that could not be evaluated. */
-function tooMuch(at: string | null, reason: string): CheckResult {
-  const field = at ?? 'form'
-  const errors = { [field]: [{ type: 'waiting', description: `the check of the values was given up: it ${reason}` }] }
-  return {
-    details: { ...NOTHING_WRONG, waiting: [field], validationErrors: errors },
-    extravars: {},
-    credentials: {},
-    passwords: [],
-  }
+function stopping(): UnavailableError {
+  return new UnavailableError('stopping', 'The service is stopping')
 }

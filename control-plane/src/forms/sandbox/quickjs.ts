@@ -1,6 +1,7 @@
-import { type QuickJSContext, type QuickJSHandle, newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core'
+import { type QuickJSContext, newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
 import type { AskInScript, Evaluated, Evaluator } from '../check/evaluator.js'
+import { runScript } from './run-script.js'
 import { type ScriptContext, makeScriptContext } from './script-context.js'
 import { TIME_FUNCTION, timePrelude } from './host/prelude-time.js'
 import { createHostIntl } from './host/intl.js'
@@ -93,44 +94,13 @@ function openEvaluator(take: () => ScriptContext, now: number): QuickJsEvaluator
     return kind === 'patterns' ? (patterns ??= scripts.runtime.newContext()) : scripts.context
   }
 
-  function run(context: QuickJSContext, script: string): unknown {
-    const result = context.evalCode(script, 'expression.js')
-    if (result.error) return fail(context, result.error)
-    const value = settled(context, result.value)
-    try {
-      return context.dump(value) as unknown
-    } finally {
-      value.dispose()
-    }
-  }
-
-  /** A script may be a promise: functions that ask are. It is kept at once, or hangs on an answer that is not there. */
-  function settled(context: QuickJSContext, value: QuickJSHandle): QuickJSHandle {
-    const jobs = context.runtime.executePendingJobs()
-    if (jobs.error) {
-      value.dispose()
-      return fail(context, jobs.error)
-    }
-    const state = context.getPromiseState(value)
-    if (state.type === 'fulfilled' && state.notAPromise) return value
-    value.dispose()
-    if (state.type === 'pending') throw new Error('it waits for a promise that nobody keeps')
-    return state.type === 'fulfilled' ? state.value : fail(context, state.error)
-  }
-
-  function fail(context: QuickJSContext, handle: QuickJSHandle): never {
-    const error: unknown = context.dump(handle)
-    handle.dispose()
-    throw new Error(reasonOf(error))
-  }
-
   function bounded(kind: 'expressions' | 'patterns', script: string): Evaluated {
     if (broken) return { ok: false, reason: 'the sandbox broke down' }
     if (ticksOfAll > TICKS_OF_ALL) return { ok: false, reason: 'the expressions of this form take too long together' }
     ticks = 0
     began = performance.now()
     try {
-      return resultOf(run(contextFor(kind), script))
+      return resultOf(runScript(contextFor(kind), script))
     } catch (error) {
       // A trap of WebAssembly leaves the engine in pieces; errors of the script arrive as plain ones.
       if (error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')) broken = true
@@ -140,10 +110,6 @@ function openEvaluator(take: () => ScriptContext, now: number): QuickJsEvaluator
 
   return {
     evaluate(script, parent, isExpression = false, asking = MAY_NOT_ASK) {
-      const named = script.includes('__parent__') ? `var __parent__=JSON.parse(${quoted(parent)});` : ''
-      // Inside a function, so that the names it declares are gone afterwards.
-      const text = JSON.stringify(script)
-      const body = isExpression ? asExpression(text) : `return eval(${text})`
       ask = asking
       isAsking = false
       const time = script.includes(TIME_FUNCTION) && !hasTime ? timePrelude() : null
@@ -151,9 +117,7 @@ function openEvaluator(take: () => ScriptContext, now: number): QuickJsEvaluator
         hasTime = true
         bounded('expressions', time)
       }
-      const value = `(function(){${named}${body}})()`
-      const whole = `(function(v){return v instanceof Promise?v.then(JSON.stringify):JSON.stringify(v)})(${value})`
-      const result = bounded('expressions', whole)
+      const result = bounded('expressions', wholeScript(script, parent, isExpression))
       // A script that missed an answer may have gone on without it. What it gave then counts for nothing.
       return isAsking ? { ok: false, reason: 'it asks a source', isAsking } : result
     },
@@ -173,6 +137,16 @@ function openEvaluator(take: () => ScriptContext, now: number): QuickJsEvaluator
       }
     },
   }
+}
+
+/** The script with what it names, as one that gives JSON. */
+function wholeScript(script: string, parent: unknown, isExpression: boolean): string {
+  const named = script.includes('__parent__') ? `var __parent__=JSON.parse(${quoted(parent)});` : ''
+  const text = JSON.stringify(script)
+  const body = isExpression ? asExpression(text) : `return eval(${text})`
+  // Inside a function, so that the names it declares are gone afterwards.
+  const value = `(function(){${named}${body}})()`
+  return `(function(v){return v instanceof Promise?v.then(JSON.stringify):JSON.stringify(v)})(${value})`
 }
 
 /**
@@ -200,10 +174,4 @@ function resultOf(json: unknown): Evaluated {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1))
-}
-
-function reasonOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null || !('message' in error)) return String(error)
-  const message = String(error.message)
-  return message === 'interrupted' ? 'it takes too long' : message.slice(0, 200)
 }

@@ -7,7 +7,7 @@ import { findInexactNumber } from '@holdfast/protocol'
 import { InvalidInputError } from '../../errors.js'
 import type { Timers } from '../../timers.js'
 import { type BodyShare, createBodyShares } from './body-shares.js'
-import { createBodyTurns } from './body-turns.js'
+import { type BodyTurns, createBodyTurns } from './body-turns.js'
 import { answerStalledRequest } from './errors.js'
 import { keepHeapSmall } from '../../heap-growth.js'
 import { FORM_TYPE, formFields, isJsonText } from './form-bodies.js'
@@ -64,19 +64,50 @@ export function registerBodyParsing(
   app: FastifyInstance,
   { timers, limitBytes }: { readonly timers: Timers; readonly limitBytes: number },
 ): void {
-  const strangers = createBodyShares(STRANGERS_SHARES)
-  const users = createBodyShares({ ofOne: LARGEST_OF_ONE * limitBytes, ofAll: LARGEST_OF_ALL * limitBytes })
-
-  const turns = createBodyTurns(TURNS)
-  const senderOf = ({ caller, ip }: FastifyRequest): string =>
-    caller ? `${caller.type}/${caller.username}` : networkOf(ip)
-  const shareOf = (request: FastifyRequest): BodyShare => (request.caller ? users : strangers).open(senderOf(request))
-  const mostOf = ({ caller, routeOptions }: FastifyRequest): number => {
-    if (!caller) return Math.min(STRANGERS_BYTES, limitBytes)
-    return routeOptions.config.longBody ? limitBytes : Math.min(SHORT_BYTES, limitBytes)
-  }
-
   app.removeAllContentTypeParsers()
+  addBodyHooks(app, timers)
+  const open = createBodyDoor(limitBytes)
+  const turns = createBodyTurns(TURNS)
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  const parsedJson = (request: FastifyRequest, text: string) =>
+    new Promise<unknown>((resolve, reject) => {
+      void parseJson(request, text, (error, parsed) => (error ? reject(error) : resolve(parsed)))
+    })
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { most, share } = open(request, limitBytes)
+    const bounds = createJsonBounds()
+    const chunks = await readBytes(payload, most, share, bounds)
+    const size = chunks.reduce((sum, { length }) => sum + length, 0)
+    if (size === 0) return undefined
+    if (size > TURN_BYTES) request.endBodyTurn = await takeTurn(turns, request)
+    const text = Buffer.concat(chunks.splice(0), size).toString('utf8')
+    // Others have their turn between the reading and the parsing.
+    if (text.length > LONG_TEXT) await letOthersRun()
+    const body = await parsedJson(request, text)
+    requireExactNumbers(text, bounds)
+    if (text.length > LONG_TEXT) await letOthersRun()
+    return body
+  })
+  // Such a body is never long: a launch with many values is JSON.
+  app.addContentTypeParser(FORM_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { most, share } = open(request, SHORT_BYTES)
+    const text = Buffer.concat(await readBytes(payload, most, share, null)).toString('utf8')
+    if (text.trim() === '') return undefined
+    if (!isJsonText(text)) return formFields(text)
+    const bounds = createJsonBounds()
+    bounds.take(Buffer.from(text))
+    const body = await parsedJson(request, text)
+    requireExactNumbers(text, bounds)
+    return body
+  })
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    if (request.headers['content-length'] === '0') done(null, undefined)
+    else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
+  })
+}
+
+/** What goes with every body, whatever its kind: an end of waiting for it, and of its share and turn. */
+function addBodyHooks(app: FastifyInstance, timers: Timers): void {
   // A client that sends half a body and then nothing would keep its connection for ever. Uploads have a limit of their
   // own.
   app.addHook('preParsing', async ({ raw }, _reply, payload) => {
@@ -99,53 +130,40 @@ export function registerBodyParsing(
   app.addHook('onError', async (request, reply) => {
     if (request.bodyShare) reply.removeHeader('connection')
   })
-  const parseJson = app.getDefaultJsonParser('error', 'error')
-  const parsedJson = (request: FastifyRequest, text: string) =>
-    new Promise<unknown>((resolve, reject) => {
-      void parseJson(request, text, (error, parsed) => (error ? reject(error) : resolve(parsed)))
-    })
-  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const most = mostOf(request)
-    const share = (request.bodyShare = shareOf(request))
+}
+
+/**
+ * Makes the function that begins a body: with the bytes that it may have, at most `kindBytes`, and with the share of its
+ * sender. It throws FST_ERR_CTP_BODY_TOO_LARGE when the body says that it is longer.
+ */
+function createBodyDoor(limitBytes: number) {
+  const strangers = createBodyShares(STRANGERS_SHARES)
+  const users = createBodyShares({ ofOne: LARGEST_OF_ONE * limitBytes, ofAll: LARGEST_OF_ALL * limitBytes })
+  const mostOf = ({ caller, routeOptions }: FastifyRequest): number => {
+    if (!caller) return Math.min(STRANGERS_BYTES, limitBytes)
+    return routeOptions.config.longBody ? limitBytes : Math.min(SHORT_BYTES, limitBytes)
+  }
+  return (request: FastifyRequest, kindBytes: number): { readonly most: number; readonly share: BodyShare } => {
+    const most = Math.min(mostOf(request), kindBytes)
+    const share = (request.caller ? users : strangers).open(senderOf(request))
+    request.bodyShare = share
     if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
-    const bounds = createJsonBounds()
-    const chunks = await readBytes(payload, most, share, bounds)
-    const size = chunks.reduce((sum, { length }) => sum + length, 0)
-    if (size === 0) return undefined
-    if (size > TURN_BYTES) {
-      const endTurn = await turns.take(senderOf(request))
-      const letHeapGrow = keepHeapSmall()
-      request.endBodyTurn = () => {
-        letHeapGrow()
-        endTurn()
-      }
-    }
-    const text = Buffer.concat(chunks.splice(0), size).toString('utf8')
-    // Others have their turn between the reading and the parsing.
-    if (text.length > LONG_TEXT) await letOthersRun()
-    const body = await parsedJson(request, text)
-    requireExactNumbers(text, bounds)
-    if (text.length > LONG_TEXT) await letOthersRun()
-    return body
-  })
-  // Such a body is never long: a launch with many values is JSON.
-  app.addContentTypeParser(FORM_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
-    const most = Math.min(mostOf(request), SHORT_BYTES)
-    const share = (request.bodyShare = shareOf(request))
-    if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
-    const text = Buffer.concat(await readBytes(payload, most, share, null)).toString('utf8')
-    if (text.trim() === '') return undefined
-    if (!isJsonText(text)) return formFields(text)
-    const bounds = createJsonBounds()
-    bounds.take(Buffer.from(text))
-    const body = await parsedJson(request, text)
-    requireExactNumbers(text, bounds)
-    return body
-  })
-  app.addContentTypeParser('*', (request, _payload, done) => {
-    if (request.headers['content-length'] === '0') done(null, undefined)
-    else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
-  })
+    return { most, share }
+  }
+}
+
+function senderOf({ caller, ip }: FastifyRequest): string {
+  return caller ? `${caller.type}/${caller.username}` : networkOf(ip)
+}
+
+/** Waits for the turn of a long body. The returned function ends it. */
+async function takeTurn(turns: BodyTurns, request: FastifyRequest): Promise<() => void> {
+  const endTurn = await turns.take(senderOf(request))
+  const letHeapGrow = keepHeapSmall()
+  return () => {
+    letHeapGrow()
+    endTurn()
+  }
 }
 
 /**
