@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { MAX_STILL_LOOKS } from '../../control-plane/src/nodes/presence.js'
+import { MAX_STILL_LOOKS } from '../../control-plane/src/nodes/other-nodes.js'
 import { findJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { RawAgent } from '../support/raw-agent.js'

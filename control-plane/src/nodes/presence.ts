@@ -10,15 +10,7 @@ import {
 } from '../store/service/nodes.js'
 import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
-
-/** How often a node announces itself and looks at the others, in milliseconds. */
-const LOOK_MS = 2000
-
-/** After so many looks in a row without a move, a node counts as dead: after about 8 s of silence. */
-export const MAX_STILL_LOOKS = 4
-
-/** After so many looks a dead node is forgotten: after an hour, in which people can see that it is missing. */
-const MAX_DEAD_LOOKS = 1800
+import { LOOK_MS, OtherNodes } from './other-nodes.js'
 
 /** Knows which nodes are alive. */
 export interface Presence {
@@ -35,12 +27,6 @@ export interface Presence {
   close(): Promise<void>
 }
 
-/** A node as it was seen last, and the number of looks since it moved. */
-interface Seen {
-  readonly lastSeen: number
-  readonly stillLooks: number
-}
-
 /**
  * Each node writes the time into its row now and then. The others only see that the row changes. So clocks may differ.
  * Looks are counted and not time: without the database nobody can look, and so nobody is found dead. A node that is
@@ -55,7 +41,7 @@ export function createPresence(deps: {
   readonly version: string
 }): Presence {
   const { store, clock, log, id } = deps
-  const others = new Map<string, Seen>()
+  const others = new OtherNodes(clock, log, () => listeners.forEach((listener) => listener()))
   const listeners: (() => void)[] = []
   const startedAt = clock.now()
   let looking: Promise<void> | null = null
@@ -70,26 +56,6 @@ export function createPresence(deps: {
     return { id, version: deps.version, address, started_at: startedAt, last_seen: clock.now() }
   }
 
-  const isDead = (seen: Seen) => seen.stillLooks >= MAX_STILL_LOOKS
-
-  function notify(): void {
-    for (const listener of listeners) listener()
-  }
-
-  function note(found: ServiceNodeRow): void {
-    const before = others.get(found.id)
-    let stillLooks = before && before.lastSeen === found.last_seen ? before.stillLooks + 1 : 0
-    if (!before && Math.abs(clock.now() - found.last_seen) > LOOK_MS * MAX_STILL_LOOKS) stillLooks = MAX_STILL_LOOKS
-    const after = { lastSeen: found.last_seen, stillLooks }
-    others.set(found.id, after)
-    const wasDead = before !== undefined && isDead(before)
-    const who = { node: found.id, address: found.address }
-    if (!before) log.info(who, isDead(after) ? 'there is a node that does not move' : 'there is another node')
-    else if (isDead(after) && !wasDead) log.warn(who, 'a node is silent')
-    else if (!isDead(after) && wasDead) log.info(who, 'a node is back')
-    if (before && isDead(after) !== wasDead) notify()
-  }
-
   async function lookOnce(): Promise<void> {
     const mine = row()
     await store.write('nodes.beat', async (queries) => {
@@ -99,15 +65,7 @@ export function createPresence(deps: {
     // Not inside the write, because nodes that write at the same time would disturb each other.
     const found = await listNodes(store.read)
     isReported = false
-    const known = new Set(found.map((node) => node.id))
-    for (const [other, seen] of [...others]) {
-      if (known.has(other)) continue
-      others.delete(other)
-      if (!isDead(seen)) notify()
-    }
-    for (const node of found) if (node.id !== id) note(node)
-    const forgotten = found.filter((node) => (others.get(node.id)?.stillLooks ?? 0) >= MAX_DEAD_LOOKS)
-    for (const { id: dead, last_seen } of forgotten) {
+    for (const { id: dead, last_seen } of others.noteAll(found.filter((node) => node.id !== id))) {
       await store.write('nodes.forget', (queries) => deleteNode(queries, dead, last_seen))
     }
   }
@@ -120,14 +78,10 @@ export function createPresence(deps: {
   }
 
   return {
-    isAlive(nodeId) {
-      if (nodeId === id || stop === null) return true
-      const seen = others.get(nodeId)
-      return seen !== undefined && !isDead(seen)
-    },
+    isAlive: (nodeId) => nodeId === id || stop === null || others.isAlive(nodeId),
     counts() {
-      const dead = [...others.values()].filter(isDead).length
-      return { alive: 1 + others.size - dead, dead }
+      const { alive, dead } = others.counts()
+      return { alive: 1 + alive, dead }
     },
     onChange: (listener) => void listeners.push(listener),
     look,

@@ -5,6 +5,7 @@ import { SERVICE_CLOCK_ORIGIN } from '../store/service/service-clock.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 import { type AdvanceDependencies, takeStep } from './advance.js'
+import { Looks } from './looks.js'
 
 /** How often the database is asked for work that nobody announced, in milliseconds. */
 const SWEEP_EVERY_MS = 2000
@@ -31,38 +32,11 @@ export function createSequences(
   deps: AdvanceDependencies & { readonly timers: Timers; readonly serviceClock: ServiceClock },
 ): Sequences {
   const { kinds, store, serviceClock, log } = deps
-  const looking = new Map<number, { isAgain: boolean; readonly done: Promise<void> }>()
+  const looks = new Looks(
+    (jobId) => takeStep(deps, jobId),
+    (jobId, error) => log.warn({ job: jobId, err: error }, 'a job could not be moved on; tried again later'),
+  )
   let isAsked = false
-  let isClosed = false
-
-  function look(jobId: number): Promise<void> {
-    const current = looking.get(jobId)
-    if (current) {
-      current.isAgain = true
-      return current.done
-    }
-    const entry = { isAgain: false, done: Promise.resolve() }
-    looking.set(jobId, entry)
-    entry.done = moveOn(jobId, entry)
-      .catch((error: unknown) => {
-        log.warn({ job: jobId, err: error }, 'a job could not be moved on; tried again later')
-      })
-      .finally(() => looking.delete(jobId))
-    return entry.done
-  }
-
-  async function moveOn(jobId: number, entry: { isAgain: boolean }): Promise<void> {
-    for (;;) {
-      entry.isAgain = false
-      const turn = await takeStep(deps, jobId)
-      for (const other of turn.others) advance(other)
-      if (isClosed || (turn.result === 'rest' && !entry.isAgain)) return
-    }
-  }
-
-  function advance(jobId: number): void {
-    if (!isClosed) void look(jobId)
-  }
 
   /** Moves the service clock on while an approval with a time limit waits. Otherwise nothing depends on that clock. */
   async function serviceTime(): Promise<number> {
@@ -79,8 +53,8 @@ export function createSequences(
   async function sweep(): Promise<void> {
     isAsked = false
     const due = await findDueSequences(store.read, await serviceTime())
-    for (let first = 0; first < due.length && !isClosed; first += MAX_AT_ONCE) {
-      await Promise.all(due.slice(first, first + MAX_AT_ONCE).map(look))
+    for (let first = 0; first < due.length && !looks.isClosed; first += MAX_AT_ONCE) {
+      await Promise.all(due.slice(first, first + MAX_AT_ONCE).map((jobId) => looks.look(jobId)))
     }
   }
 
@@ -103,19 +77,19 @@ export function createSequences(
         .find((kind) => kind.jobType === jobType)
         ?.open(plan)
         .nodes() ?? [],
-    advance,
+    advance: (jobId) => looks.begin(jobId),
     endsWithRejection: (jobType) => kinds.find((kind) => kind.jobType === jobType)?.endsWithRejection ?? true,
     jobEnded() {
       // Many jobs may end at once. One look at the database finds what follows of all of them.
-      if (isAsked || isClosed) return
+      if (isAsked || looks.isClosed) return
       isAsked = true
       sweeps.soon(sweep)
     },
     sweep,
     async close() {
-      isClosed = true
+      looks.stop()
       await sweeps.close()
-      await Promise.all([...looking.values()].map(({ done }) => done))
+      await looks.allDone()
     },
   }
 }

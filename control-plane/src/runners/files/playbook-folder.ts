@@ -5,24 +5,12 @@ import type { Clock } from '../../clock.js'
 import { type HashedFile, READ_BYTES, createFileHashes, openStamped } from './file-hashes.js'
 import { createFolderRulesReader } from './folder-rules.js'
 import { refusal, walkFolder } from './folder-walk.js'
+import { KeptManifests } from './kept-manifests.js'
 import type { PlaybookFiles } from './playbook-files.js'
 import { FOLDER_RULES_FILE, type FolderRules, type JobFileNeeds, partForJob } from './playbook-part.js'
 
-/**
- * How many manifests are kept for runners that still fetch files of an older one, and how many files they may list
- * together.
- */
-const KEPT_MANIFESTS = 64
-const KEPT_FILES = 400_000
-
 /** How often a folder is walked again because a `.holdfast.yml` changed during the walk. */
 const MAX_WALKS = 5
-
-interface KeptManifest {
-  readonly root: string
-  readonly json: Buffer
-  readonly files: ReadonlyMap<string, HashedFile>
-}
 
 /** What one walk found in the folder. */
 interface Walk {
@@ -50,8 +38,7 @@ export function createPlaybookFolder(options: {
 }): PlaybookFiles {
   const hashes = createFileHashes(() => options.clock.now())
   const rulesReader = createFolderRulesReader()
-  const kept = new Map<string, KeptManifest>()
-  let keptFiles = 0
+  const kept = new KeptManifests()
   let running: Promise<unknown> = Promise.resolve()
   let waiting: Promise<Walk> | null = null
 
@@ -90,20 +77,8 @@ export function createPlaybookFolder(options: {
     }
     const json = Buffer.from(JSON.stringify(manifest))
     const sha256 = createHash('sha256').update(json).digest('hex')
-    keep(sha256, { root: walk.root, json, files: new Map(files.map((file) => [file.sha256, file])) })
+    kept.add(sha256, { root: walk.root, json, files: new Map(files.map((file) => [file.sha256, file])) })
     return { sha256, json }
-  }
-
-  /** The newest manifests stay. The one that was just made always stays. */
-  function keep(sha256: string, manifest: KeptManifest): void {
-    keptFiles += manifest.files.size - (kept.get(sha256)?.files.size ?? 0)
-    kept.delete(sha256)
-    kept.set(sha256, manifest)
-    for (const [oldest, { files }] of kept) {
-      if (oldest === sha256 || (kept.size <= KEPT_MANIFESTS && keptFiles <= KEPT_FILES)) break
-      kept.delete(oldest)
-      keptFiles -= files.size
-    }
   }
 
   return {

@@ -22,12 +22,8 @@ export interface HubPoll {
   close(): Promise<void>
 }
 
-/**
- * Other nodes announce at once what they changed of a runner. This poll finds what was not heard. Each connection is
- * handled in the queue of its key, by its row as it is then, because the row that was read for all of them may be old
- * by that time.
- */
-export function createHubPoll(deps: {
+/** What the poll needs of other parts. */
+interface HubPollDependencies {
   readonly store: Store
   readonly nodes: Nodes
   readonly registry: Registry
@@ -38,8 +34,15 @@ export function createHubPoll(deps: {
   readonly steady: Clock
   /** How long the database may be out of reach before the runners' connections are closed, in milliseconds. */
   readonly letGoMs: number
-}): HubPoll {
-  const { store, nodes, registry, queue, log, steady } = deps
+}
+
+/**
+ * Other nodes announce at once what they changed of a runner. This poll finds what was not heard. Each connection is
+ * handled in the queue of its key, by its row as it is then, because the row that was read for all of them may be old
+ * by that time.
+ */
+export function createHubPoll(deps: HubPollDependencies): HubPoll {
+  const { store, nodes, registry, log, steady } = deps
   let polling: Promise<void> | null = null
   /** When the first question was asked that has no answer yet; null: the latest question was answered. */
   let askedAt: number | null = null
@@ -54,20 +57,7 @@ export function createHubPoll(deps: {
     const known = new Map(rows.map((row) => [row.id, row]))
     const changed = [...connections].filter(([id, connection]) => isNews(connection, known.get(id)))
     const lost = rows.filter((row) => row.connectedNode === nodes.id && !connections.has(row.id))
-    await Promise.all([...changed.map(([id]) => deps.refresh(id)), ...lost.map(disown)])
-  }
-
-  /**
-   * Corrects a row that says this node has the socket, although it has not. When the socket ended, that could not be
-   * stored.
-   */
-  function disown({ id, fingerprint }: WatchedRunner): Promise<void> {
-    return queue.run(fingerprint, async () => {
-      if (registry.of(fingerprint)) return
-      const now = await findRunner(store.read, id)
-      if (now?.connectedNode !== nodes.id) return
-      await store.write('runners.disown', (queries) => clearConnectedNode(queries, id, now.epoch))
-    })
+    await Promise.all([...changed.map(([id]) => deps.refresh(id)), ...lost.map((row) => disown(deps, row))])
   }
 
   function poll(): Promise<void> {
@@ -75,16 +65,6 @@ export function createHubPoll(deps: {
       polling = null
     })
     return polling
-  }
-
-  function letGo(): void {
-    const held = registry.all()
-    if (held.length === 0) return
-    log.warn(
-      { runners: held.length },
-      'the database is out of reach: the runners are let go, another node may reach it',
-    )
-    for (const connection of held) connection.close('going_away', 'this node cannot reach its database')
   }
 
   const failed = (error: unknown) => {
@@ -97,7 +77,7 @@ export function createHubPoll(deps: {
     askedAt ??= steady.now()
     const blindMs = steady.now() - askedAt
     poll().catch(failed)
-    if (blindMs > deps.letGoMs) letGo()
+    if (blindMs > deps.letGoMs) letGo(registry, log)
   }
   const stopListening = nodes.bus.subscribe({
     received(message) {
@@ -116,6 +96,30 @@ export function createHubPoll(deps: {
       await polling?.catch(() => undefined)
     },
   }
+}
+
+/**
+ * Corrects a row that says this node has the socket, although it has not. When the socket ended, that could not be
+ * stored.
+ */
+function disown(
+  { store, nodes, registry, queue }: HubPollDependencies,
+  { id, fingerprint }: WatchedRunner,
+): Promise<void> {
+  return queue.run(fingerprint, async () => {
+    if (registry.of(fingerprint)) return
+    const now = await findRunner(store.read, id)
+    if (now?.connectedNode !== nodes.id) return
+    await store.write('runners.disown', (queries) => clearConnectedNode(queries, id, now.epoch))
+  })
+}
+
+/** Closes the connections of this node, because another node may reach the database. */
+function letGo(registry: Registry, log: Logger): void {
+  const held = registry.all()
+  if (held.length === 0) return
+  log.warn({ runners: held.length }, 'the database is out of reach: the runners are let go, another node may reach it')
+  for (const connection of held) connection.close('going_away', 'this node cannot reach its database')
 }
 
 /** Whether a row differs in something that matters for its connection. */

@@ -1,25 +1,13 @@
 import { ConflictError, NotFoundError } from '../../errors.js'
 import { type Nodes, isElsewhere } from '../../nodes/nodes.js'
-import {
-  type Runner,
-  type RunnerUpdate,
-  clearDefaultRunner,
-  countUnfinishedJobs,
-  deleteRunner,
-  findDefaultRunner,
-  findDeniedRequest,
-  findRunner,
-  findRunnerByName,
-  listRunners,
-  updateRunner,
-} from '../../store/runners/runners.js'
+import { type Runner, findDefaultRunner, findRunner, listRunners } from '../../store/runners/runners.js'
 import type { Queries } from '../../store/store.js'
 import type { AgentConnection } from '../socket/agent-connection.js'
 import type { HubOptions } from './hub-options.js'
 import { approvedNow } from './join-decision.js'
 import type { KeyedQueue } from './keyed-queue.js'
 import type { Registry } from './registry.js'
-import { type RunnerMove, stateAfter } from './runner-states.js'
+import { type RunnerChanges, acceptCopy, change, moveRunner, remove, requireSameKey } from './runner-writes.js'
 
 /** A runner as an admin sees it: its row, and whether it is connected to a living node. */
 export interface RunnerView {
@@ -32,18 +20,6 @@ export interface RunnerView {
  * it, and now there is none. `missing`: this runner was let in, and there is none. Null: nothing changed.
  */
 export type DefaultChange = 'made' | 'lost' | 'missing' | null
-
-/** What an admin may set. What is left out stays. With `maxJobs: null` the agent's own number counts. */
-export interface RunnerChanges {
-  /** The name that forms and roles use. The agent may have been started with another one. */
-  readonly name?: string
-  readonly enabled?: boolean
-  readonly isDefault?: boolean
-  readonly description?: string
-  readonly maxJobs?: number | null
-  /** True: a request stays when its socket goes. */
-  readonly keep?: boolean
-}
 
 /**
  * What people do with runners. Every action is one conditional write. After it, the connection is brought in line with
@@ -88,32 +64,9 @@ export interface RunnerActionDependencies extends Pick<HubOptions, 'store' | 'cl
 
 /** Makes the {@link RunnerActions} of this control plane. */
 export function createRunnerActions(deps: RunnerActionDependencies): RunnerActions {
-  const { store, registry, live, log } = deps
+  const { store, registry, log } = deps
 
-  /** Runs an action in the queue of the key: first the write, then the message to the connection. */
-  async function act(
-    id: number,
-    what: { readonly write: string; readonly done: string; readonly by: string },
-    write: (queries: Queries, runner: Runner) => Promise<Runner | null>,
-    send: (connection: AgentConnection, runner: Runner | null) => void,
-  ): Promise<DefaultChange> {
-    const { fingerprint, name, ip } = await known(store.read, id)
-    return deps.queue.run(fingerprint, async () => {
-      const { after, defaultChange } = await store.write(what.write, async (queries) => {
-        const before = await known(queries, id)
-        const written = await write(queries, before)
-        return { after: written, defaultChange: await defaultChangeOf(queries, before, written) }
-      })
-      const connection = registry.find({ id, fingerprint })
-      if (connection) send(connection, after)
-      deps.nodes.bus.publish({ topic: 'runner', runner: id })
-      log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.done}`)
-      if (defaultChange === 'made') log.info({ runner: name }, 'this runner is the default one now')
-      else if (defaultChange !== null) log.warn({ runner: name }, 'there is no default runner now')
-      live.changed('runners')
-      return defaultChange
-    })
-  }
+  const act = createAct(deps)
 
   return {
     async list() {
@@ -128,7 +81,7 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
         { write: 'runners.approve', done: 'approved', by },
         async (queries, runner) => {
           requireSameKey(runner, compared)
-          return move(queries, runner, 'approve', await approvedNow(queries, by, deps.clock.now()))
+          return moveRunner(queries, runner, 'approve', await approvedNow(queries, by, deps.clock.now()))
         },
         (connection, after) => connection.apply(after),
       ),
@@ -136,7 +89,7 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
       act(
         id,
         { write: 'runners.reject', done: 'rejected', by },
-        (queries, runner) => move(queries, runner, 'reject', {}),
+        (queries, runner) => moveRunner(queries, runner, 'reject', {}),
         (connection) => connection.close('rejected', 'an admin rejected the request; it may be made again'),
       ),
     async revoke(id, by) {
@@ -145,7 +98,7 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
       const defaultChange = await act(
         id,
         { write: 'runners.revoke', done: 'revoked', by },
-        (queries, runner) => move(queries, runner, 'revoke', { enabled: 0, is_default: 0 }),
+        (queries, runner) => moveRunner(queries, runner, 'revoke', { enabled: 0, is_default: 0 }),
         (connection) => connection.close('revoked', 'an admin revoked this runner'),
       )
       try {
@@ -159,7 +112,8 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
       act(
         id,
         { write: 'runners.reinstate', done: 'reinstated', by },
-        async (queries, runner) => move(queries, runner, 'reinstate', await approvedNow(queries, by, deps.clock.now())),
+        async (queries, runner) =>
+          moveRunner(queries, runner, 'reinstate', await approvedNow(queries, by, deps.clock.now())),
         (connection, after) => connection.apply(after),
       ),
     acceptCopy: (id, by) =>
@@ -167,13 +121,7 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
         id,
         { write: 'runners.accept', done: 'accepted with an older copy of its state folder', by },
         (queries, runner) => {
-          // While the accepted process is connected, its jobs would be taken for lost, and its playbooks still run.
-          if (viewOf(runner).online) {
-            throw new ConflictError(
-              'runner_online',
-              'The runner is connected: stop that agent first if the process that was refused is the right one',
-            )
-          }
+          requireOffline(viewOf(runner))
           return acceptCopy(queries, runner, by)
         },
         (connection, after) => connection.apply(after),
@@ -186,22 +134,38 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
         (connection, after) => connection.apply(after),
       ),
     remove: (id, by) =>
-      act(
-        id,
-        { write: 'runners.remove', done: 'removed', by },
-        async (queries, runner) => {
-          const unfinished = await countUnfinishedJobs(queries, id)
-          if (unfinished > 0) {
-            throw new ConflictError('runner_busy', `${unfinished} of its jobs are not finished; abort them or wait`)
-          }
-          return move(queries, runner, 'remove', {})
-        },
-        (connection) => connection.apply(null),
-      ),
+      act(id, { write: 'runners.remove', done: 'removed', by }, remove, (connection) => connection.apply(null)),
   }
 
   function viewOf(runner: Runner): RunnerView {
     return { runner, online: registry.find(runner) !== null || isElsewhere(deps.nodes, runner) }
+  }
+}
+
+/** Makes the function that runs an action in the queue of the key: first the write, then the message to the connection. */
+function createAct({ store, registry, queue, nodes, live, log }: RunnerActionDependencies) {
+  return async (
+    id: number,
+    what: { readonly write: string; readonly done: string; readonly by: string },
+    write: (queries: Queries, runner: Runner) => Promise<Runner | null>,
+    send: (connection: AgentConnection, runner: Runner | null) => void,
+  ): Promise<DefaultChange> => {
+    const { fingerprint, name, ip } = await known(store.read, id)
+    return queue.run(fingerprint, async () => {
+      const { after, defaultChange } = await store.write(what.write, async (queries) => {
+        const before = await known(queries, id)
+        const written = await write(queries, before)
+        return { after: written, defaultChange: await defaultChangeOf(queries, before, written) }
+      })
+      const connection = registry.find({ id, fingerprint })
+      if (connection) send(connection, after)
+      nodes.bus.publish({ topic: 'runner', runner: id })
+      log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.done}`)
+      if (defaultChange === 'made') log.info({ runner: name }, 'this runner is the default one now')
+      else if (defaultChange !== null) log.warn({ runner: name }, 'there is no default runner now')
+      live.changed('runners')
+      return defaultChange
+    })
   }
 }
 
@@ -211,30 +175,6 @@ async function known(queries: Queries, id: number): Promise<Runner> {
   return runner
 }
 
-/** What was compared is what is let in: a request with another key may have taken its place meanwhile. */
-function requireSameKey({ name, fingerprint }: Runner, compared: string | undefined): void {
-  if (compared === undefined || compared === fingerprint) return
-  throw new ConflictError(
-    'other_fingerprint',
-    `Runner ${name} has the fingerprint ${fingerprint}, not ${compared}: it is another host or has a new key`,
-  )
-}
-
-/** Makes a legal move, with other changes; null when the row has gone. @throws ConflictError */
-async function move(queries: Queries, runner: Runner, by: RunnerMove, changes: RunnerUpdate): Promise<Runner | null> {
-  const state = stateAfter(runner.state, by)
-  if (state !== 'gone') return updateRunner(queries, runner.id, runner.state, { ...changes, state })
-  await deleteRunner(queries, runner.id)
-  if (runner.state !== 'denied') await freeName(queries, runner.name)
-  return null
-}
-
-/** A name belongs to nobody any more: who was refused because of it, last, waits for approval now. */
-async function freeName(queries: Queries, name: string): Promise<void> {
-  const denied = await findDeniedRequest(queries, name)
-  if (denied) await move(queries, denied, 'free', {})
-}
-
 async function defaultChangeOf(queries: Queries, before: Runner, after: Runner | null): Promise<DefaultChange> {
   const isDefault = after?.isDefault ?? false
   if (isDefault !== before.isDefault) return isDefault ? 'made' : 'lost'
@@ -242,59 +182,11 @@ async function defaultChangeOf(queries: Queries, before: Runner, after: Runner |
   return wasLetIn && (await findDefaultRunner(queries)) === null ? 'missing' : null
 }
 
-/** @throws ConflictError when there is nothing to accept */
-function acceptCopy(queries: Queries, runner: Runner, by: string): Promise<Runner | null> {
-  const { state, cloneGeneration, cloneInstance, instance } = runner
-  if (state !== 'approved') {
-    throw new ConflictError('runner_state', `A runner in state ${state} has no copy to be accepted`)
-  }
-  if (cloneGeneration === null || cloneInstance === null) {
-    throw new ConflictError('no_clone', 'No other process was refused for continuing the identity of this runner')
-  }
-  return updateRunner(queries, runner.id, state, {
-    generation: cloneGeneration,
-    instance: cloneInstance,
-    replaced_instance: instance,
-    copy_accepted_by: by,
-    draining: 0,
-    clone_seen_at: null,
-    clone_host: null,
-    clone_ip: null,
-    clone_generation: null,
-    clone_instance: null,
-  })
-}
-
-async function change(queries: Queries, runner: Runner, changes: RunnerChanges, by: string): Promise<Runner | null> {
-  const { name, enabled, isDefault, description, maxJobs, keep } = changes
-  if ((enabled !== undefined || isDefault !== undefined) && runner.state !== 'approved') {
-    throw new ConflictError('runner_state', 'Only an approved runner can be switched on or off or be the default')
-  }
-  if (keep !== undefined && runner.state !== 'waiting') {
-    throw new ConflictError('runner_state', 'Only a request that waits can be kept; this one was decided')
-  }
-  if (name !== undefined) await requireRenameAllowed(queries, runner, name)
-  if (isDefault) await clearDefaultRunner(queries)
-  const changed = await updateRunner(queries, runner.id, runner.state, {
-    // A column that keeps its value: without any change the SQL statement would not be complete.
-    state: runner.state,
-    ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
-    ...(isDefault === undefined ? {} : { is_default: isDefault ? 1 : 0 }),
-    ...(description === undefined ? {} : { description }),
-    ...(maxJobs === undefined ? {} : { max_jobs: maxJobs }),
-    ...(keep === undefined ? {} : { kept_by: keep ? by : null }),
-    ...(name === undefined ? {} : { name }),
-  })
-  if (changed !== null && changed.name !== runner.name) await freeName(queries, runner.name)
-  return changed
-}
-
-/** A request keeps the name that its agent asks for. An approved key keeps the name that an admin gave it. */
-async function requireRenameAllowed(queries: Queries, runner: Runner, name: string): Promise<void> {
-  if (runner.state !== 'approved' && runner.state !== 'revoked') {
-    throw new ConflictError('runner_state', 'Approve the runner first: a request has the name that its agent asks for')
-  }
-  const owner = await findRunnerByName(queries, name)
-  if (owner === null || owner.id === runner.id) return
-  throw new ConflictError('runner_name_taken', `The name ${name} belongs to runner ${owner.id} (${owner.state})`)
+/** While the accepted process is connected, its jobs would be taken for lost, and its playbooks still run. */
+function requireOffline({ online }: RunnerView): void {
+  if (!online) return
+  throw new ConflictError(
+    'runner_online',
+    'The runner is connected: stop that agent first if the process that was refused is the right one',
+  )
 }

@@ -72,33 +72,15 @@ export interface ServiceKeyDependencies {
 
 /** Reads the keys, and makes the first one when there is none. Nodes that start together get the same one. */
 export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<ServiceKeys> {
-  const { store, clock, log, bus, box } = deps
+  const { store, log, bus, box } = deps
   let keys = await store.write('service-key.make', async (queries) => {
     const stored = await listServiceKeys(queries)
     if (stored.length > 0) return stored
-    await insertServiceKey(queries, newKey())
+    await insertServiceKey(queries, newKey(deps))
     return listServiceKeys(queries)
   })
   let opened: ServiceIdentity | null = null
   let looking: Promise<void> = Promise.resolve()
-
-  function newKey() {
-    const privatePem = createSigningKey()
-    const publicKey = publicKeyOf(privatePem)
-    return { publicKey, privateKey: box.seal(privatePem, ownerOfServiceKey(publicKey)), createdAt: clock.now() }
-  }
-
-  function privatePemOf(key: StoredServiceKey): string {
-    if (key.privateKey === null) throw new Error(`the service key ${key.id} was replaced`)
-    try {
-      return box.open(key.privateKey, ownerOfServiceKey(key.publicKey))
-    } catch (error) {
-      if (!(error instanceof SecretBoxError)) throw error
-      throw new UnavailableError('service_key_closed', 'The key of the service cannot be opened', undefined, {
-        cause: error,
-      })
-    }
-  }
 
   function take(stored: readonly StoredServiceKey[]): void {
     if (stored[0]?.publicKey !== keys[0]?.publicKey) log.info(shown(stored), 'the key of the service was replaced')
@@ -115,30 +97,26 @@ export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<Ser
       log.debug({ reason: messageOf(error) }, 'the key of the service could not be read again; tried again soon')
     })
   }
-  const stopLooking = deps.timers.every(LOOK_MS, lookQuietly)
-  const stopListening = bus.subscribe({
-    received(message) {
-      if (message.topic === 'service-key') lookQuietly()
-    },
-    missed: lookQuietly,
-  })
+  const stop = whenOthersMayHaveChanged(deps, lookQuietly)
 
   const service: ServiceKeys = {
     current() {
       if (opened) return opened
       const today = todayOf(keys)
-      opened = { privatePem: privatePemOf(today), publicKey: today.publicKey, succession: successionOf(keys) }
+      opened = { privatePem: privatePemOf(today, box), publicKey: today.publicKey, succession: successionOf(keys) }
       return opened
     },
     view: () => viewOf(keys),
     async rotate({ from, breakSuccession }, by) {
-      const fresh = newKey()
+      const fresh = newKey(deps)
       const stored = await store.write('service-key.rotate', async (queries) => {
         const today = todayOf(await listServiceKeys(queries))
         if (from !== null && fingerprintOf(today.publicKey) !== from) {
           throw new ConflictError('service_key_changed', 'The key of the service is another one by now; look again')
         }
-        const signature = breakSuccession ? null : succeed('service', privatePemOf(today), fresh.publicKey).signature
+        const signature = breakSuccession
+          ? null
+          : succeed('service', privatePemOf(today, box), fresh.publicKey).signature
         await retireServiceKey(queries, today.id, signature)
         await insertServiceKey(queries, fresh)
         return forgetOld(queries)
@@ -150,13 +128,52 @@ export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<Ser
     },
     refresh,
     async close() {
-      stopLooking()
-      stopListening()
+      stop()
       await looking
     },
   }
 
   log.info(shown(keys), 'this control plane proves itself to runners by its key')
+  reportUnlessOpen(service, log)
+  return service
+}
+
+/** A new key, as it is stored. */
+function newKey({ box, clock }: ServiceKeyDependencies) {
+  const privatePem = createSigningKey()
+  const publicKey = publicKeyOf(privatePem)
+  return { publicKey, privateKey: box.seal(privatePem, ownerOfServiceKey(publicKey)), createdAt: clock.now() }
+}
+
+/** @throws UnavailableError when the stored key cannot be opened */
+function privatePemOf(key: StoredServiceKey, box: SecretBox): string {
+  if (key.privateKey === null) throw new Error(`the service key ${key.id} was replaced`)
+  try {
+    return box.open(key.privateKey, ownerOfServiceKey(key.publicKey))
+  } catch (error) {
+    if (!(error instanceof SecretBoxError)) throw error
+    throw new UnavailableError('service_key_closed', 'The key of the service cannot be opened', undefined, {
+      cause: error,
+    })
+  }
+}
+
+/** Calls the function now and then, and whenever another node says that it replaced the key. */
+function whenOthersMayHaveChanged({ timers, bus }: ServiceKeyDependencies, look: () => void): () => void {
+  const stopLooking = timers.every(LOOK_MS, look)
+  const stopListening = bus.subscribe({
+    received(message) {
+      if (message.topic === 'service-key') look()
+    },
+    missed: look,
+  })
+  return () => {
+    stopLooking()
+    stopListening()
+  }
+}
+
+function reportUnlessOpen(service: ServiceKeys, log: Logger): void {
   try {
     service.current()
   } catch (error) {
@@ -166,7 +183,6 @@ export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<Ser
         'or make a new key with `holdfast service rotate-key --break-succession` and tell each runner to trust it',
     )
   }
-  return service
 }
 
 /** The owner that the sealed private key is bound to. */
