@@ -38,6 +38,8 @@ import { version } from './version.js'
 /** What a test may replace: things of the machine and the moment, never a part of the product. */
 export interface ControlPlaneOverrides {
   readonly clock?: Clock
+  /** A clock that never jumps. */
+  readonly steady?: Clock
   readonly timers?: Timers
   readonly random?: (bytes: number) => Buffer
   readonly log?: Logger
@@ -128,7 +130,7 @@ function groundOf(settings: ControlPlaneSettings, overrides: ControlPlaneOverrid
   const { logLevel: level, logFormat: format } = settings
   const { clock = systemClock, timers = systemTimers, random = randomBytes } = overrides
   const log = overrides.log ?? createLog({ level, format, output: process.stdout })
-  return { clock, steady: createSteadyClock(clock), timers, random, log }
+  return { clock, steady: overrides.steady ?? createSteadyClock(clock), timers, random, log }
 }
 
 async function composeRooms(ground: Ground, settings: ControlPlaneSettings, overrides: ControlPlaneOverrides) {

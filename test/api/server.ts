@@ -29,6 +29,8 @@ export interface ServerOptions extends Pick<ControlPlaneOverrides, 'timers' | 'f
   readonly prepare?: (folder: string) => void
   /** What the run says when left out. */
   readonly database?: 'sqlite' | 'postgres'
+  /** What counts how long something lasted stands still, too, until the clock is moved. */
+  readonly holdSteady?: boolean
   /** Lines of the log end up here. */
   readonly log?: string[]
 }
@@ -121,6 +123,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   } = await startControlPlane(settings, {
     ...{ clock, log, hashCost: FAST_HASHES },
     ...{ timers, freeBytes, moreRoutes },
+    ...(options.holdSteady ? { steady: clock } : {}),
   })
   if (moreRoutes) allowOwnRoutes(url)
 
