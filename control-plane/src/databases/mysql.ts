@@ -1,5 +1,5 @@
 import type { Connection, Pool, PoolConnection } from 'mysql2'
-import type { AskLimits, Engine, Target } from './engine.js'
+import { type AskLimits, type Engine, type Target, tlsOptions } from './engine.js'
 import { type Bound, fillStatement } from './statement.js'
 
 /** Connections to a MySQL or MariaDB server. The driver is loaded here, when the first form asks. */
@@ -11,7 +11,7 @@ export async function openMysql(target: Target, limits: AskLimits): Promise<Engi
     ...(target.database === null ? {} : { database: target.database }),
     ...(target.user === null ? {} : { user: target.user }),
     password: target.password,
-    ...(target.tls ? { ssl: { rejectUnauthorized: true, ...(target.tls.ca ? { ca: target.tls.ca } : {}) } } : {}),
+    ...(target.tls ? { ssl: tlsOptions(target.tls) } : {}),
     connectionLimit: limits.connections,
     maxIdle: 1,
     idleTimeout: limits.idleMs,

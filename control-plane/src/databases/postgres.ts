@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import type { AskLimits, Engine, RowTaker, Target } from './engine.js'
+import { type AskLimits, type Engine, type RowTaker, type Target, tlsOptions } from './engine.js'
 import { type Statement, fillStatement } from './statement.js'
 
 /** Types whose values stay texts: dates and times, which JavaScript would move to another zone. */
@@ -15,7 +15,7 @@ export async function openPostgres(target: Target, limits: AskLimits, log: (erro
     database: target.database ?? target.user ?? undefined,
     user: target.user ?? undefined,
     password: target.password,
-    ssl: target.tls ? { rejectUnauthorized: true, ...(target.tls.ca ? { ca: target.tls.ca } : {}) } : false,
+    ssl: target.tls ? tlsOptions(target.tls) : false,
     max: limits.connections,
     idleTimeoutMillis: limits.idleMs,
     connectionTimeoutMillis: limits.connectMs,
