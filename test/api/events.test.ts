@@ -68,7 +68,7 @@ test('says hello at once, with headers that no proxy misunderstands', async () =
   })
   const { database } = (await server.call('GET', '/audit', { token: server.admin })).body
   expect(database).toMatch(/^[0-9a-f-]{36}$/)
-  expect(stream.text()).toBe(`retry: 3000\nevent: hello\ndata: ${JSON.stringify({ version, database })}\n\n`)
+  expect(stream.text()).toBe(`retry: 3000\nevent: hello\ndata: {"version":"${version}"}\nid: ${database}\n\n`)
 })
 
 test('carries names to every stream, once a second each, the last never lost', async () => {

@@ -62,7 +62,7 @@ const pinged = () => written.filter((text) => text === ': ping\n\n').length
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 test('hello comes first and asks for three seconds', () => {
-  expect(written).toEqual(['retry: 3000\nevent: hello\ndata: {"version":"9","database":"d"}\n\n'])
+  expect(written).toEqual(['retry: 3000\nevent: hello\ndata: {"version":"9"}\nid: d\n\n'])
 })
 
 describe('changes', () => {

@@ -85,7 +85,9 @@ export function createLiveStream(
   }
 
   const leavePings = options.pings.join({ sessionId: reader.sessionId, ping, close })
-  write(`retry: ${RECONNECT_MS}\nevent: hello\ndata: ${JSON.stringify(options.hello)}\n\n`)
+  const { version, database } = options.hello
+  // The database is the id of this event, so that the data stays what clients know.
+  write(`retry: ${RECONNECT_MS}\nevent: hello\ndata: ${JSON.stringify({ version })}\nid: ${database}\n\n`)
 
   return {
     changed(name) {

@@ -19,8 +19,8 @@ export interface EventRoutesDependencies {
   readonly meters?: { streamOpened(): void; streamClosed(): void }
 }
 
-const STREAM_RULES = `\`hello\` comes at once, with \`retry: 3000\`. Its data has \`version\` and
-\`database\`: another database than before was restored, and numbers may have been given again. \`changed\` has the data {"name": …}, where the name is jobs,
+const STREAM_RULES = `\`hello\` comes at once, with \`retry: 3000\`. Its data has \`version\`. Its
+id names the database: another id than before says that a database was restored, and numbers may have been given again. \`changed\` has the data {"name": …}, where the name is jobs,
 appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
 changed while the stream was down is not sent again: read again what is shown, after each \`changed\` and each reconnect.
 A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session.`

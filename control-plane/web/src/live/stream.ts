@@ -28,7 +28,7 @@ export function createEventStream(server: string, tell: (news: StreamNews) => vo
     const opened = new EventSource(`${server}/api/v2/events`)
     source = opened
     opened.addEventListener('hello', (event) =>
-      tell({ kind: 'hello', version: fieldOf(event, 'version'), database: fieldOf(event, 'database') }),
+      tell({ kind: 'hello', version: fieldOf(event, 'version'), database: event.lastEventId }),
     )
     opened.addEventListener('changed', (event) => tell({ kind: 'changed', name: fieldOf(event, 'name') }))
     opened.addEventListener('error', () => {
