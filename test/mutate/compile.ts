@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import ts from 'typescript'
 import { type Mutation, mutated } from './mutation.js'
 
-/** Whether the compiler takes a mutation: one that it refuses never gets as far as a test. */
+/** Whether compiler and linter take a mutation: one that they refuse never gets as far as a test. */
 export interface Compiler {
   refusal(mutation: Mutation): string | null
 }
@@ -45,6 +45,7 @@ export function createCompiler(root: string): Compiler {
   return {
     refusal(mutation) {
       if (!mutation.path.endsWith('.ts')) return null
+      if (leavesPromise(readFileSync(join(root, mutation.path), 'utf8'), mutation)) return 'no-floating-promises'
       const [program = ''] = mutation.path.split('/')
       const service = services.get(program) ?? serviceOf(program)
       services.set(program, service)
@@ -57,4 +58,14 @@ export function createCompiler(root: string): Compiler {
       return first ? ts.flattenDiagnosticMessageText(first.messageText, '\n') : null
     },
   }
+}
+
+/** What is not awaited as a statement: the linter refuses it. */
+export function leavesPromise(text: string, { kind, start }: Pick<Mutation, 'kind' | 'start'>): boolean {
+  if (kind !== 'dropped await') return false
+  const source = ts.createSourceFile('any.ts', text, ts.ScriptTarget.ES2023, true)
+  const isSo = (node: ts.Node): boolean =>
+    (ts.isExpressionStatement(node) && ts.isAwaitExpression(node.expression) && node.getStart() === start) ||
+    (ts.forEachChild(node, (child) => isSo(child) || undefined) ?? false)
+  return isSo(source)
 }

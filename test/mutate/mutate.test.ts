@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../support/product.js'
+import { leavesPromise } from './compile.js'
 import { diffOf, keyOf, type Mutation, mutated, roomOf } from './mutation.js'
 import { readOptions, UsageError } from './options.js'
 import { shareOf, summaryOf } from './summary.js'
@@ -26,6 +27,12 @@ test('TypeScript is changed where it decides, waits, calls or lists', () => {
     ['removed member', "const a = ['x', z]"],
   ])
   expect(changesOf('const a = x <= 3')).toEqual([['< for <=', 'const a = x < 3']])
+})
+
+test('a promise that nobody waits for is left to the linter', () => {
+  const text = 'await a()\nconst b = await c()\nif (d) await e()\nreturn await f()'
+  const found = typescriptMutations('a.ts', text).filter(({ kind }) => kind === 'dropped await')
+  expect(found.map((mutation) => leavesPromise(text, mutation))).toEqual([true, false, true, false])
 })
 
 test('what is a type, an import or a line of the log is not changed', () => {

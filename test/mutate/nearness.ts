@@ -7,10 +7,11 @@ const NEVER = /^test\/(scripts|systemd|chaos|fuzz|mutate|interface|bench|model)\
 
 /** Where the wide tests of a program are, those first that are most likely to notice. */
 const WIDE: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^runner-agent\/ansible\/.*(isolation|rights|users|leftovers)/, ['test/agent/agent-isolation', 'test/attacks/job-']],
   [/^runner-agent\/ansible\//, ['test/ansible/', 'test/agent/agent-run', 'test/e2e/playbook-job']],
   [/^runner-agent\//, ['test/unit/agent', 'test/agent/agent-run', 'test/agent/', 'test/e2e/playbook-job']],
   [/^control-plane\/src\/store\//, ['test/store/', 'test/api/']],
-  [/^control-plane\/src\/cli\//, ['test/cli/']],
+  [/^control-plane\/src\/(cli|check|backup)\//, ['test/cli/']],
   [/^control-plane\/src\/runners\//, ['test/runners/', 'test/nodes/']],
   [/^control-plane\//, ['test/api/', 'test/attacks/', 'test/cli/', 'test/e2e/']],
   [/^protocol\//, ['test/unit/protocol', 'test/unit/', 'test/runners/', 'test/agent/agent-run']],

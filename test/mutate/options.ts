@@ -28,7 +28,7 @@ What is only written to the log is not changed. All is done in a copy; nothing o
   --near-seconds T  for the tests that are nearest to the changed file (180)
   --wide-seconds T  for those of its program, when the near ones pass (300)
 
-Changes that the compiler refuses are counted and not tested. Those that test/mutate/without-effect.json lists change
+Changes that the compiler or the linter refuses are counted and not tested. Those that test/mutate/without-effect.json lists change
 nothing that anybody could notice; their reasons stand there. Every change that no test noticed is printed with its diff.
 Exit code 0 if all were noticed, 1 if some were not, 2 for wrong arguments.
 `

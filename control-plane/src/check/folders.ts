@@ -73,10 +73,15 @@ async function secretFindings(folder: string): Promise<Finding[]> {
 async function diskFindings(path: string): Promise<Finding[]> {
   const found = await statfs(path).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)))
   if (found === null) return []
-  const free = found.bavail * found.bsize
-  const words = `${Math.floor(free / MEBIBYTE)} MiB free`
-  if (free === 0) return [wrong('disk', 'full', `make room below ${path}`)]
-  return [free < LITTLE_DISK_BYTES ? doubtful('disk', words, `make room below ${path}`) : fine('disk', words)]
+  return [diskFinding(path, found.bavail * found.bsize)]
+}
+
+/** Whether so many free bytes are enough below a folder. */
+export function diskFinding(path: string, freeBytes: number): Finding {
+  const advice = `make room below ${path}`
+  if (freeBytes === 0) return wrong('disk', 'full', advice)
+  const words = `${Math.floor(freeBytes / MEBIBYTE)} MiB free`
+  return freeBytes < LITTLE_DISK_BYTES ? doubtful('disk', words, advice) : fine('disk', words)
 }
 
 async function readable(subject: string, path: string): Promise<Finding> {

@@ -1,0 +1,120 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { filesOf, type PartPlaces, PartWriter } from '../../control-plane/src/backup/parts.js'
+import { type BackupRecord, PARTS } from '../../control-plane/src/backup/records.js'
+import { filesBelow } from '../mutate/sources.js'
+
+const MEBIBYTE = 1024 * 1024
+
+/** An installation with these files, in a folder of its own. */
+function installation(files: Readonly<Record<string, Buffer | string>> = {}) {
+  const root = mkdtempSync(join(tmpdir(), 'holdfast-parts-'))
+  onTestFinished(() => {
+    rmSync(root, { recursive: true })
+  })
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), content, { mode: 0o640 })
+  }
+  const at = (name: string) => join(root, name)
+  const places: PartPlaces = {
+    forms: at('forms'),
+    workflows: at('workflows'),
+    playbooks: at('playbooks'),
+    uploads: at('uploads'),
+    config: [at('config.yaml'), at('categories.yaml')],
+    secrets: [at('encryption-secret')],
+  }
+  return { root, at, places, paths: () => filesBelow(root, '.') }
+}
+
+async function all(records: AsyncIterable<BackupRecord>): Promise<BackupRecord[]> {
+  const found: BackupRecord[] = []
+  for await (const record of records) found.push(record)
+  return found
+}
+
+test('the files of all parts come back as they were, with their rights and in any size', async () => {
+  const large = Buffer.alloc(2 * MEBIBYTE + 17, 'holdfast ')
+  const from = installation({
+    'forms/a.yml': 'name: a\n',
+    'playbooks/roles/web/empty.yml': '',
+    'playbooks/large.bin': large,
+    'categories.yaml': 'x: 1\n',
+    'encryption-secret': 'secret',
+  })
+  const records = await all(filesOf(from.places, PARTS))
+  expect(records.filter(({ type }) => type === 'file')).toMatchObject([
+    { part: 'forms', path: 'a.yml', mode: 0o640, size: 8 },
+    { part: 'playbooks', path: 'large.bin', size: large.length },
+    { part: 'playbooks', path: 'roles/web/empty.yml', size: 0 },
+    { part: 'config', path: 'categories.yaml', size: 5 },
+    { part: 'secrets', path: 'encryption-secret', size: 6 },
+  ])
+
+  const to = installation()
+  const writer = new PartWriter(to.places, PARTS, false)
+  for (const record of records) await writer.take(record)
+  expect(to.paths()).toEqual(from.paths())
+  for (const path of from.paths()) {
+    expect(readFileSync(to.at(path)).equals(readFileSync(from.at(path)))).toBe(true)
+    expect(statSync(to.at(path)).mode & 0o777).toBe(0o640)
+  }
+})
+
+test('of a file that grows meanwhile its first size is kept, and one that shrinks ends the backup', async () => {
+  const { at, places } = installation({ 'forms/log.txt': 'x'.repeat(10), 'uploads/a': 'y'.repeat(10) })
+  const growing = filesOf(places, ['forms'])
+  expect((await growing.next()).value).toMatchObject({ type: 'file', size: 10 })
+  appendFileSync(at('forms/log.txt'), 'z'.repeat(2 * MEBIBYTE))
+  expect(await all(growing)).toEqual([{ type: 'data', data: Buffer.from('x'.repeat(10)).toString('base64') }])
+
+  const shrinking = filesOf(places, ['uploads'])
+  await shrinking.next()
+  truncateSync(at('uploads/a'), 4)
+  await expect(all(shrinking)).rejects.toMatchObject({ code: 'file_changed' })
+})
+
+test('a folder that cannot be read ends the backup', async () => {
+  const { places } = installation({ forms: 'a file in the place of the folder' })
+  await expect(all(filesOf(places, PARTS))).rejects.toMatchObject({ code: 'file_unreadable' })
+})
+
+test('only what is wanted is written, and only below its folder', async () => {
+  const { places, paths, at } = installation({ 'forms/a.yml': 'old' })
+  const writer = new PartWriter(places, ['forms', 'config'], false)
+  expect(await writer.place('playbooks', 'a.yml')).toBeNull()
+  expect(await writer.place('config', 'other.yaml')).toBeNull()
+  expect(await writer.place('config', 'config.yaml')).toBe(at('config.yaml'))
+  expect(await writer.place('forms', 'b/c.yml')).toBe(at('forms/b/c.yml'))
+  await expect(writer.place('forms', '../config.yaml')).rejects.toMatchObject({ code: 'damaged' })
+  await expect(writer.place('forms', 'a.yml')).rejects.toMatchObject({ code: 'file_exists' })
+  expect(await new PartWriter(places, ['forms'], true).place('forms', 'a.yml')).toBe(at('forms/a.yml'))
+
+  // The bytes of a file that is not wanted go nowhere.
+  await writer.take({ type: 'file', part: 'playbooks', path: 'x.yml', mode: 0o600, size: 3 })
+  await writer.take({ type: 'data', data: Buffer.from('xyz').toString('base64') })
+  expect(paths()).toEqual(['forms/a.yml'])
+})
+
+test('of a file that did not come whole nothing is left', async () => {
+  const { places, paths } = installation()
+  const writer = new PartWriter(places, PARTS, false)
+  await writer.take({ type: 'file', part: 'forms', path: 'a.yml', mode: 0o600, size: 6 })
+  await writer.take({ type: 'data', data: Buffer.from('abc').toString('base64') })
+  expect(paths()).toEqual(['forms/a.yml.restoring'])
+  await writer.abandon()
+  expect(paths()).toEqual([])
+  await writer.abandon()
+})
