@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
-import type { Browser, Page } from 'playwright-core'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
@@ -83,6 +84,72 @@ test('a file goes up when it is chosen, byte for byte, and another one takes its
   expect(await accessFaults(page)).toEqual([])
   const { cert } = await launchedVariables()
   expect(cert).toMatchObject({ originalname: '<b>new.pem', size: bytes.length })
+  expect(readFileSync((cert as { path: string }).path).equals(bytes)).toBe(true)
+  expect(await admin.faults()).toEqual([])
+})
+
+let network: CDPSession | null = null
+/** Makes the way to the control plane so slow that no upload ends by itself; null: as fast as it goes. */
+async function slowDown(bytesPerSecond: number | null): Promise<void> {
+  network ??= await page.context().newCDPSession(page)
+  const uploadThroughput = bytesPerSecond ?? -1
+  await network.send('Network.emulateNetworkConditions', {
+    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput },
+  })
+}
+const storedUploads = () => readdirSync(join(product.folder, 'persistent/uploads'))
+
+test('how far a file is, is shown; a launch waits for it; cancelled, nothing of it is left', async () => {
+  await open('/forms/Certificate')
+  const before = storedUploads()
+  const input = page.getByLabel('Certificate', { exact: false }).first()
+  await input.setInputFiles(file('small.pem', Buffer.from('small')))
+  await page.getByText('small.pem, 5 bytes').waitFor()
+  await slowDown(100_000)
+  await input.setInputFiles(file('large.bin', Buffer.alloc(20_000_000)))
+  const bar = page.getByRole('progressbar', { name: 'large.bin goes up…' })
+  const done = () => bar.evaluate((element) => Number(element.getAttribute('value')))
+  await page.getByText('of 20.0 MB').waitFor()
+  const first = await done()
+  await expect.poll(done).toBeGreaterThan(first)
+  expect(await bar.evaluate((element) => Number(element.getAttribute('max')))).toBeGreaterThan(20_000_000)
+  expect(await accessFaults(page)).toEqual([])
+
+  await button('Launch').click()
+  await page.getByText('The file is still going up.').waitFor()
+  expect(runner.runs.filter(({ order }) => JSON.stringify(order).includes('large.bin'))).toEqual([])
+  await button('Cancel the upload').click()
+  await page.getByText('The upload was cancelled. No file is chosen.').waitFor()
+  await page.getByText('The file is still going up.').waitFor({ state: 'detached' })
+  expect(await input.evaluate((element) => element.matches(':focus'))).toBe(true)
+  await expect.poll(() => storedUploads().length).toBe(before.length + 1)
+  await slowDown(null)
+  // The small one of before is not meant any more either.
+  await button('Launch').click()
+  await page.getByText('Certificate is required').waitFor()
+  expect(await admin.faults()).toEqual([])
+})
+
+test('a file that is refused, or does not arrive, is said at its field, and goes up again when asked', async () => {
+  await open('/forms/Certificate')
+  const input = page.getByLabel('Certificate', { exact: false }).first()
+  const refusal = { error: 'The file is larger than 1 GB', code: 'upload_too_large' }
+  await page.route(/job\/upload$/, (route) => route.fulfill({ status: 413, json: refusal }))
+  await input.setInputFiles(file('large.bin', Buffer.from('as if it were large')))
+  await page.getByText('The file is larger than 1 GB').waitFor()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+
+  await slowDown(100_000)
+  const bytes = Buffer.alloc(2_000_000, 'abc')
+  await input.setInputFiles(file('late.bin', bytes))
+  await page.getByText('of 2.0 MB').waitFor()
+  await product.controlPlane.stop('SIGKILL')
+  await page.getByText('The control plane does not answer.').waitFor()
+  await slowDown(null)
+  await product.startControlPlane()
+  await button('Upload it again').click()
+  await page.getByText('late.bin, 2.0 MB').waitFor()
+  const { cert } = await launchedVariables()
   expect(readFileSync((cert as { path: string }).path).equals(bytes)).toBe(true)
   expect(await admin.faults()).toEqual([])
 })

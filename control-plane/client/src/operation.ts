@@ -27,4 +27,6 @@ export interface RequestOptions {
    * a stream or a file goes up.
    */
   readonly timeoutMs?: number | null
+  /** Sends the request; `fetch` when left out. A browser says by other means how much of a file went up. */
+  readonly fetch?: (address: URL, init: RequestInit) => Promise<Response>
 }

@@ -23,7 +23,7 @@ export async function send(
   const usualMs = isForm || !operation.schema ? null : REQUEST_TIMEOUT_MS
   const timeoutMs = options.timeoutMs === undefined ? usualMs : options.timeoutMs
   try {
-    return await fetch(addressOf(server, operation, request), {
+    return await (options.fetch ?? fetch)(addressOf(server, operation, request), {
       method: operation.method,
       headers,
       body: isForm ? body : body === undefined ? undefined : writeJson(body),

@@ -1,12 +1,10 @@
-import { useId, useState } from 'preact/hooks'
+import { useId } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
-import { api } from '../live/api.js'
 import { SafeHtml } from '../parts/safe-html.js'
-import { bytesText } from '../parts/time.js'
-import { sentenceOf } from '../parts/failure.js'
 import { words } from '../words/en.js'
 import type { Choice } from '@holdfast/client'
 import type { FieldProps } from './field-props.js'
+import { FileInput } from './file-input.js'
 import { ListInput } from './list-input.js'
 import { keyOf } from './place.js'
 
@@ -217,36 +215,5 @@ function Choices({ field, value, change, attributes, kind }: InputProps & { read
         </label>
       ))}
     </div>
-  )
-}
-
-function FileInput({ change, attributes }: InputProps) {
-  const [said, setSaid] = useState('')
-  async function upload(file: File) {
-    setSaid(words.form.uploading)
-    const body = new FormData()
-    body.append('file', file)
-    try {
-      change(await api.uploadFile({ body }))
-      setSaid(words.form.uploaded(file.name, bytesText(file.size)))
-    } catch (error) {
-      setSaid(sentenceOf(error as Error))
-    }
-  }
-  return (
-    <>
-      <input
-        {...attributes}
-        type="file"
-        onChange={({ currentTarget: { files } }) => {
-          const [file] = files ?? []
-          if (file) void upload(file)
-          else change(undefined)
-        }}
-      />
-      <p class="soft" role="status">
-        {said}
-      </p>
-    </>
   )
 }

@@ -220,7 +220,12 @@ export const words = {
     removeRow: (number: number) => `Remove row ${number}`,
     row: (number: number) => `Row ${number}`,
     noRows: 'No row yet.',
-    uploading: 'The file goes up…',
+    uploading: (name: string) => `${name} goes up…`,
+    uploadedSoFar: (sent: string, all: string) => `${sent} of ${all}`,
+    cancelUpload: 'Cancel the upload',
+    uploadCancelled: 'The upload was cancelled. No file is chosen.',
+    uploadAgain: 'Upload it again',
+    stillUploading: 'The file is still going up. Launch when it is there, or cancel it.',
     uploaded: (name: string, size: string) => `${name}, ${size}`,
     relaunching: (id: number) =>
       `Runs job ${id} again. Type its passwords anew. Its files are used again, but for those that you choose anew.`,

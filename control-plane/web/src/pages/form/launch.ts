@@ -3,7 +3,9 @@ import type { RefObject } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useRef, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
+import { placeOfUpload } from '../../fields/file-input.js'
 import { api } from '../../live/api.js'
+import { words } from '../../words/en.js'
 import type { Entries } from './entries.js'
 import { problemsOf } from './problems.js'
 import type { SentValues } from './sent-values.js'
@@ -75,6 +77,11 @@ export function useLaunch({
     setVerbose,
     goOn() {
       if (isBusy) return
+      const uploading = placeOfUpload(element.current)
+      if (uploading !== null) {
+        entries.setProblems(new Map([[uploading, [words.form.stillUploading]]]))
+        return toProblem(element.current)
+      }
       if (wizard.isLast) void launch()
       else if (wizard.current) void leave(wizard.current)
     },
