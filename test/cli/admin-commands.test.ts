@@ -140,7 +140,7 @@ describe('holdfast secret', () => {
 describe('holdfast notification', () => {
   it('adds, changes, tests and removes targets, and shows what became of what was sent', async () => {
     const made = await run('notification', 'add-target', 'chat', 'https://hooks.invalid/chat', '--event', 'job.ended')
-    const id = /^The target (\d+) \(chat\) was made\.\nIts secret, which is shown this once: \S+\n$/.exec(
+    const id = /^The target (\d+) \(chat\) was made\.\nIts secret, which is shown only now: \S+\n$/.exec(
       made.stdout,
     )?.[1]
     expect(id, made.stdout + made.stderr).toBeDefined()
@@ -174,7 +174,7 @@ describe('holdfast schedule', () => {
     )
     expect((await run('schedule', 'next', id, '--count', '2')).stdout.trim().split('\n')).toHaveLength(2)
     expect((await run('schedule', 'change', id, '--at', '2100-01-01T06:00:00Z')).stdout).toContain('Its next run: 2100')
-    expect((await run('schedule', 'pause', id)).stdout).toBe(`The schedule ${id} (Hello) starts nothing now.\n`)
+    expect((await run('schedule', 'pause', id)).stdout).toBe(`The schedule ${id} (Hello) starts no jobs now.\n`)
     expect(await asJson('schedule', 'show', id)).toMatchObject({
       cron: null,
       paused: true,

@@ -53,7 +53,7 @@ fields:
       'Asks needs databases (cmdb (mssql), a, b): vm',
       'Asks needs jq: vm',
       'Asks needs REST services (fn.fnRestBasic): host',
-      'Asks needs functions that are not there (fnc.own): odd',
+      'Asks needs functions that do not exist (fnc.own): odd',
       'Tower needs another system to run its jobs (awx)',
       '2 forms are good.',
       '',

@@ -115,7 +115,7 @@ describe('credentials', () => {
   it('of credentials.yaml, and those that nobody knows, are not changed: 5', async () => {
     const ofTheFile = await person.run(['credential', 'delete', 'of the file'])
     expect(ofTheFile.code).toBe(5)
-    expect(ofTheFile.stderr).toContain('stands in credentials.yaml')
+    expect(ofTheFile.stderr).toContain('is in credentials.yaml')
     expect((await person.run(['credential', 'delete', 'none'])).code).toBe(5)
     expect(service.seen.every(({ method }) => method === 'GET')).toBe(true)
   })

@@ -42,9 +42,9 @@ describe('help', () => {
 
 describe('a wrong command line ends with 2 and one sentence', () => {
   const cases: readonly (readonly [string, readonly string[], string])[] = [
-    ['nothing at all', [], 'What shall be done?'],
+    ['nothing at all', [], 'Give a command'],
     ['an unknown command', ['dance'], 'Unknown argument: dance'],
-    ['a group without its command', ['job'], 'What about jobs?'],
+    ['a group without its command', ['job'], 'Say what to do with jobs:'],
     ['an unknown option', ['job', 'list', '--colour'], 'Unknown argument: colour'],
     ['an id that is no number', ['job', 'show', 'x'], '"x" is not a job\'s id'],
     ['an id that is zero', ['job', 'abort', '0'], '"0" is not a job\'s id'],

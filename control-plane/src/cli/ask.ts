@@ -4,7 +4,10 @@ import { text } from 'node:stream/consumers'
 import { InterruptedError, UsageError } from './errors.js'
 import type { Terminal } from './terminal.js'
 
-/** Asks the person at the terminal for a line; with `hidden` what they type is not shown. */
+/**
+ * Asks the person at the terminal for one line. @param hidden true: what the person types is not shown
+ * @throws InterruptedError at Ctrl-C; UsageError when the input ends
+ */
 export async function ask(terminal: Terminal, question: string, hidden: boolean): Promise<string> {
   const echo = new Writable({
     write(chunk, _encoding, done) {
@@ -19,7 +22,7 @@ export async function ask(terminal: Terminal, question: string, hidden: boolean)
     lines.once('close', () => reject(new UsageError('The input ended before an answer was given.')))
   })
   try {
-    // Asked when the terminal has stopped showing what is typed, and on stderr, so that the output of a command stays clean.
+    // The question comes after `createInterface`, which turns off the echo. It goes to stderr, because stdout is for results.
     const [line] = await Promise.all([answer, terminal.stderr.write(question)])
     return line
   } finally {
@@ -28,7 +31,7 @@ export async function ask(terminal: Terminal, question: string, hidden: boolean)
   }
 }
 
-/** Everything on standard input without the final line break: a secret that was piped in. */
+/** Reads a secret from standard input: everything but the last line break. */
 export async function readPipedSecret(terminal: Terminal): Promise<string> {
   return (await text(terminal.stdin)).replace(/\r?\n$/, '')
 }

@@ -10,7 +10,7 @@ import { InterruptedError, NotSignedInError, UsageError } from './errors.js'
 import { printable } from './show/printable.js'
 import { type Terminal, writeLine } from './terminal.js'
 
-/** How long somebody may take in the browser, in milliseconds: as long as the service gives them. */
+/** How long a person may take to sign in with the browser, in milliseconds. The service has the same limit. */
 const TIMEOUT_MS = 10 * 60_000
 
 const NAMES = { oidc: 'OpenID Connect', azuread: 'Entra ID' } as const
@@ -18,8 +18,9 @@ const NAMES = { oidc: 'OpenID Connect', azuread: 'Entra ID' } as const
 export type BrowserSignInKind = keyof typeof NAMES
 
 /**
- * Signs in with a browser: it is sent to the service, from there to the provider, and at last back here, where this
- * program listens for it on the machine's own address, with a code that is worth something only here.
+ * Signs in with a browser. The browser goes to the service, from there to the provider, and at last back to this program,
+ * which listens on 127.0.0.1. It brings a code. Only this program can exchange the code for tokens, because only it knows
+ * the verifier.
  * @throws CliError
  */
 export async function signInWithBrowser(
@@ -40,7 +41,7 @@ export async function signInWithBrowser(
   try {
     const redirect = `http://127.0.0.1:${listening.port}${path}`
     const query = new URLSearchParams({ redirect, challenge, machine: hostname() }).toString()
-    // The browser comes back to the public address, and with what it remembers only if it began there.
+    // The provider sends the browser to the public address. Its cookies are there only if it also began at that address.
     const address = `${kinds.publicUrl ?? server}/api/v2/auth/${kind}?${query}`
     const code = await untilStopped(async () => {
       await writeLine(terminal.stderr, `Sign in with a browser of this machine:\n${printable(address)}`)
@@ -75,7 +76,7 @@ async function listenForCode(path: string) {
     resolve(given)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // It is waited for later, and may come to nothing before.
+  // The code may be refused before anybody waits for it. Without this line Node.js would end the program.
   code.catch(() => undefined)
   const { port } = server.address() as AddressInfo
   return {
@@ -98,7 +99,7 @@ function answer(response: ServerResponse, status: number, text: string): void {
   response.end(`${text}\n`)
 }
 
-/** Ends the waiting when somebody presses Ctrl-C, or nobody ever comes back. */
+/** Waits. @throws InterruptedError at Ctrl-C; NotSignedInError when the browser does not come back in time */
 async function untilStopped<T>(wait: () => Promise<T>): Promise<T> {
   const { promise: stopped, reject } = deferred<never>()
   const interrupt = () => reject(new InterruptedError('Stopped; nobody was signed in.'))
@@ -120,12 +121,12 @@ function deferred<T>() {
   return { promise, resolve: (value: T) => settle?.resolve(value), reject: (error: Error) => settle?.reject(error) }
 }
 
-/** Opens the browser, where there is one: BROWSER, or that of the desktop. The address was printed in any case. */
+/** Opens the browser if there is one: that of BROWSER, or that of the desktop. The address was printed before. */
 function openBrowser(address: string, environment: NodeJS.ProcessEnv): void {
   const program = browserOf(environment)
   if (program === null) return
   const child = spawn(program, [address], { stdio: 'ignore', detached: true })
-  // No browser is no failure: whoever sits here opens the address by hand.
+  // It is no error when no browser opens: the person can open the printed address.
   child.once('error', () => undefined)
   child.unref()
 }

@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from './exit-codes.js'
 
-/** Ends the command: one sentence for the person at the terminal that says what to do next, and the exit code. */
+/** An error that ends the command. Its message says to the person at the terminal what to do next. */
 export class CliError extends Error {
   constructor(
     readonly exitCode: ExitCode,
@@ -19,7 +19,7 @@ export class UsageError extends CliError {
   }
 }
 
-/** Nobody answers, or the server says that it cannot now. Whoever follows a job tries again after this one. */
+/** The server does not answer, or says that it cannot answer now. A command that follows a job tries again then. */
 export class UnreachableError extends CliError {
   constructor(message: string, options?: ErrorOptions) {
     super(EXIT.unreachable, message, options)
@@ -33,7 +33,7 @@ export class NotSignedInError extends CliError {
   }
 }
 
-/** The server understood and said no. `code` is its stable word for programs, `refusal` what it said. */
+/** The server refused the request. `status` is of HTTP, `code` its stable word for programs, `refusal` its details. */
 export class RefusedError extends CliError {
   constructor(
     message: string,
@@ -51,7 +51,7 @@ export interface Refusal {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Nothing has the name or id that was given. It ends like the refusal of a server that knows no such thing. */
+/** Nothing has the name or id that was given. The exit code is the same as when the server says so. */
 export class NotFoundError extends CliError {
   constructor(message: string) {
     super(EXIT.refused, message)
@@ -65,14 +65,14 @@ export class StrangeAnswerError extends CliError {
   }
 }
 
-/** Ctrl-C. */
+/** The person pressed Ctrl-C. */
 export class InterruptedError extends CliError {
   constructor(message: string) {
     super(EXIT.interrupted, message)
   }
 }
 
-/** Whether trying again mends it: nobody answers, or too much was asked at once. */
+/** Whether a later try can succeed: the server does not answer, or it was asked too often. */
 export function isPassing(error: unknown): error is CliError {
   return error instanceof UnreachableError || (error instanceof RefusedError && error.status === 429)
 }

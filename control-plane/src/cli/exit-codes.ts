@@ -1,6 +1,6 @@
 /**
- * What the exit code of `holdfast` says. A crash of Node itself ends with 1, so that number is never used for a
- * job's outcome: scripts can tell "the job failed" from "the command failed".
+ * The exit codes of `holdfast`. A crash of Node.js ends with 1, so no outcome of a job has that number. Scripts can
+ * distinguish "the job failed" from "the command failed".
  */
 export const EXIT = {
   ok: 0,
@@ -59,7 +59,7 @@ export function exitCodeOf(status: string): ExitCode | null {
   return OUTCOMES.get(status) ?? null
 }
 
-/** True for a status that turns into the real outcome when the runner reports it after all. */
+/** Whether the real outcome replaces this status when the runner reports it later. */
 export function mayStillEnd(status: string): boolean {
   return status === 'abandoned'
 }

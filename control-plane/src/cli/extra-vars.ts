@@ -6,8 +6,8 @@ import { UsageError } from './errors.js'
 export type ExtraVars = Record<string, unknown>
 
 /**
- * Extra variables as `-e` gives them, later ones over earlier ones: `key=value` (always text), `@file.json`,
- * `@file.yml`, or an object in JSON.
+ * Reads the extra variables that `-e` gives: `key=value` (always a text), `@file.json`, `@file.yml`, or an object in JSON.
+ * A later one replaces an earlier one of the same name.
  * @throws UsageError
  */
 export async function readExtraVars(given: readonly string[]): Promise<ExtraVars> {
@@ -35,7 +35,7 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Variables from a file in JSON or YAML.
+ * Reads variables from a file in JSON or YAML.
  * @param what how the file was given, for the error
  * @throws UsageError
  */
@@ -46,11 +46,12 @@ export async function readVariablesFile(path: string, what: string): Promise<Ext
   } catch (error) {
     throw new UsageError(`${what}: cannot be read: ${(error as Error).message}`)
   }
-  // Loaded only here: it is larger than all the rest of the client. A CommonJS package is whole in its default export only.
+  // Loaded only here, because it is larger than all the rest of the client. `yaml` is a CommonJS package: only its default
+  // export has everything.
   const { default: yaml } = await import('yaml')
   try {
-    // JSON is YAML too; the 1.1 rules make `yes` and `0644` what ansible-playbook -e @file would make of them.
-    // Whole numbers come with all their digits. Who would change one is the service, and it refuses that by name.
+    // JSON is YAML, too. The rules of YAML 1.1 read `yes` and `0644` as `ansible-playbook -e @file` does.
+    // Whole numbers keep all their digits. The service refuses one that is too large for it, and names it.
     const value: unknown = yaml.parse(text, { version: '1.1', intAsBigInt: true })
     return variablesOf(withPlainNumbers(value), what)
   } catch (error) {
@@ -59,7 +60,7 @@ export async function readVariablesFile(path: string, what: string): Promise<Ext
   }
 }
 
-/** Whole numbers as numbers where JavaScript has them exactly. */
+/** Turns whole numbers into plain numbers where JavaScript can hold them exactly. */
 function withPlainNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
   if (Array.isArray(value)) return value.map(withPlainNumbers)

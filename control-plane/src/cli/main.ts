@@ -1,9 +1,10 @@
 import { runProgram } from './program.js'
 import { processTerminal } from './terminal.js'
 
-/** The whole of `holdfast`: runs the command line of this process and leaves its exit code. */
+/** The program `holdfast`: runs the command line of this process and sets its exit code. */
 export async function main(): Promise<void> {
-  // A reader that goes away (`| head`) is seen by whoever writes; without a listener Node would end with a stack trace.
+  // When the reader of a pipe goes away (`| head`), each write fails and says so. Without these listeners Node.js would also
+  // print a stack trace.
   process.stdout.on('error', () => undefined)
   process.stderr.on('error', () => undefined)
   process.exitCode = await runProgram(process.argv.slice(2), processTerminal())

@@ -18,7 +18,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
     return run.exitCode
   } catch (error) {
     if (isBrokenPipe(error)) return EXIT.ok
-    // Nobody left to tell is no reason to fail differently.
+    // The exit code stays the same when the message cannot be written.
     await writeLine(terminal.stderr, `holdfast: ${messageOf(error).split('\n').map(printable).join('\n')}`).catch(
       () => undefined,
     )
@@ -29,7 +29,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
 function parser(run: Run) {
   const program = yargs()
     .scriptName('holdfast')
-    // Sentences are ours and in English; yargs would mix in the language of the machine.
+    // Our sentences are English. Otherwise yargs would add sentences in the language of the machine.
     .locale('en')
     .parserConfiguration({ 'parse-positional-numbers': false })
     .usage('$0 <command>\n\nThe control plane of Holdfast, and its client over the REST interface.')
@@ -39,7 +39,7 @@ function parser(run: Run) {
     run,
     commands
       .reduce((sum, withCommands) => withCommands(run, sum), program)
-      .demandCommand(1, 'What shall be done? holdfast --help lists the commands.')
+      .demandCommand(1, 'Give a command: holdfast --help lists them.')
       .strict()
       .version(version)
       .alias('help', 'h')
@@ -52,7 +52,7 @@ function parser(run: Run) {
   )
 }
 
-/** The service itself, and who is signed in. */
+/** Adds the commands that run the service, sign in, and handle sessions and secrets. */
 function withSignInCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
   return yargs
     .command(
@@ -87,7 +87,7 @@ function withSignInCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
     )
 }
 
-/** What people do with forms and jobs, and what is seen of it. */
+/** Adds the commands for forms and jobs, and for what tells people about them. */
 function withJobCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
   return yargs
     .command(
@@ -106,18 +106,18 @@ function withJobCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
       ),
     )
     .command(
-      later('notification', 'Webhooks and mails: where they go, and what became of them (admins)', async () =>
+      later('notification', 'Webhooks and mails: where they go, and whether they arrived (admins)', async () =>
         (await import('./commands/notification/index.js')).notificationCommands(run),
       ),
     )
     .command(
-      later('audit', 'Look at the audit trail, follow it, and see whether it is whole (admins)', async () =>
+      later('audit', 'Look at the audit trail, follow it, and check that nobody changed it (admins)', async () =>
         (await import('./commands/audit/index.js')).auditCommands(run),
       ),
     )
 }
 
-/** Runners, accounts and what else the service has. */
+/** Adds the commands for runners, accounts and the rest of the service. */
 function withServiceCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
   return yargs
     .command(
@@ -156,7 +156,7 @@ function withServiceCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
       ),
     )
     .command(
-      later('config', 'Check a config.yaml before it counts', async () =>
+      later('config', 'Check a config.yaml before the control plane reads it', async () =>
         (await import('./commands/config.js')).configCommands(run),
       ),
     )
@@ -167,16 +167,16 @@ function withServiceCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
     )
 }
 
-/** What is done on the host of the control plane, without asking it. */
+/** Adds the commands that run on the host of the control plane and send no request to it. */
 function withHostCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
   return yargs
     .command(
-      later('admin', 'What is done on the host of the control plane: a lost password', async () =>
+      later('admin', 'Help on the host of the control plane, such as with a lost password', async () =>
         (await import('./commands/admin.js')).adminCommands(run),
       ),
     )
     .command(
-      later('check', 'Look at all that the control plane of this host needs, and say what is missing', async () =>
+      later('check', 'Check all that the control plane of this host needs, and print what is missing', async () =>
         (await import('./commands/check.js')).checkCommand(run),
       ),
     )
@@ -186,13 +186,13 @@ function withHostCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
       ),
     )
     .command(
-      later('restore <file>', 'Make a backup the installation, on SQLite or PostgreSQL', async () =>
+      later('restore <file>', 'Restore an installation from a backup, on SQLite or PostgreSQL', async () =>
         (await import('./commands/backup.js')).restoreCommand(run),
       ),
     )
 }
 
-/** The reader of our output went away (`holdfast job events 7 | head`): nothing is left to do. */
+/** Whether the reader of our output went away (`holdfast job events 7 | head`). Then nothing is left to do. */
 function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === 'EPIPE'
 }

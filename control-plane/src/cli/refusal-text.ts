@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Refusal } from './errors.js'
 
-/** What may be said about a field in addition, such as its options; null: nothing. */
+/** Gives more words about a field, such as its options. Null: there are none. */
 export type FieldHint = (field: string) => string | null
 
 const names = v.optional(v.array(v.string()), [])
@@ -11,7 +11,7 @@ const errorsByField = v.optional(
 )
 const rowsByField = v.optional(v.record(v.string(), v.array(v.unknown())), {})
 
-/** Why the values of a form were refused, as the service says it; a row of a list has the same shape. */
+/** The details of a refusal of values, as the service sends them. A row of a list has the same shape. */
 const wrongValues = v.object({
   index: v.optional(v.number()),
   missing: names,
@@ -22,7 +22,7 @@ const wrongValues = v.object({
   rowErrors: rowsByField,
 })
 
-/** Whether details are those of refused values. */
+/** Whether a refusal is about the values of a form. */
 export function isAboutValues({ details }: Refusal): boolean {
   return 'validationErrors' in details || 'missing' in details
 }
@@ -48,7 +48,7 @@ function fieldLines(found: unknown, place: string, hint: FieldHint): string[] {
   }
   add(missing, 'a value is needed')
   add(uploads, 'this upload cannot be used')
-  add(waiting, 'its value could not be found out')
+  add(waiting, 'its value could not be computed')
   add(invalid, 'this value is not accepted')
   const own = [...said].flatMap(([name, reasons]) =>
     reasons.map((reason) => {
@@ -63,13 +63,13 @@ function describe({ description }: { readonly description: string }): string {
   return description
 }
 
-/** Where the fields of a row stand: `list[2].`; an object has no number. */
+/** The path before the fields of a row, such as `list[2].`. An object has no number. */
 function rowPlace(field: string, row: unknown): string {
   const { index } = v.parse(v.object({ index: v.optional(v.number()) }), row)
   return index === undefined ? `${field}.` : `${field}[${index}].`
 }
 
-/** Any details: one line a value, with the path to it. Empty lists say nothing. */
+/** Other details: one line for each value, with its path. Empty lists are left out. */
 function detailLines(value: unknown, path = ''): string[] {
   if (value === null || value === undefined) return []
   const label = path === '' ? '' : `${path}: `

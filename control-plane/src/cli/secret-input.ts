@@ -3,13 +3,13 @@ import { ask, readPipedSecret } from './ask.js'
 import { UsageError } from './errors.js'
 import type { Terminal } from './terminal.js'
 
-/** Where a command takes a secret from. Never an argument: everybody on the machine could read it. */
+/** Where a command takes a secret from. It is never an argument, because everybody on the machine could read it there. */
 export interface SecretSource {
   readonly passwordStdin: boolean
   readonly passwordFile: string | undefined
 }
 
-/** The secret that was piped in or stands in a file; undefined when neither was asked for. */
+/** Reads the secret from standard input or a file. Undefined when neither was asked for. @throws UsageError */
 export async function givenSecret(terminal: Terminal, source: SecretSource): Promise<string | undefined> {
   if (source.passwordStdin && source.passwordFile !== undefined) {
     throw new UsageError('Either --password-stdin or --password-file, not both.')
@@ -24,14 +24,14 @@ export async function givenSecret(terminal: Terminal, source: SecretSource): Pro
   }
 }
 
-/** The secret that a person types twice. */
+/** Asks for a secret. The person types it twice. @throws UsageError */
 export async function askedSecret(terminal: Terminal, name: string): Promise<string> {
   if (!terminal.stdin.isTTY) {
     throw new UsageError('No terminal to ask for the secret: use --password-stdin or --password-file.')
   }
   const secret = notEmpty(await ask(terminal, `Secret of ${name}: `, true))
   if ((await ask(terminal, 'Once more: ', true)) !== secret) {
-    throw new UsageError('The two are not the same; nothing was changed.')
+    throw new UsageError('The two secrets are different; nothing was changed.')
   }
   return secret
 }

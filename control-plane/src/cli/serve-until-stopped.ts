@@ -4,11 +4,11 @@ import { CliError, UsageError } from './errors.js'
 import { EXIT, type ExitCode } from './exit-codes.js'
 import type { ServiceManager } from './service-manager.js'
 
-/** What was started and can be closed. */
+/** A running service that can be closed. */
 export interface Service {
   /** Where it listens. */
   readonly address: string
-  /** Reads anew what lies in files and is not looked at by itself. A wrong file changes nothing. */
+  /** Reads those files again that the service does not watch. A wrong file changes nothing. */
   reload(): Promise<void>
   close(): Promise<void>
 }
@@ -18,20 +18,20 @@ export interface ServeNeeds {
   readonly start: () => Promise<Service>
   readonly say: (line: string) => Promise<void>
   readonly manager: ServiceManager
-  /** False where a hang-up means that the terminal of this process is gone: it ends then, as any program does. */
+  /** False at a terminal. There SIGHUP means that the terminal is gone, and it ends the process as it ends any program. */
   readonly reloadsAtHangUp: boolean
 }
 
-/** How long a stop may take before it is said that it takes long. */
+/** After this time a notice says that the stop takes long, in milliseconds. */
 const SLOW_STOP_MS = 10_000
 
 /**
- * Runs the service until a signal asks for its end. The first SIGTERM or SIGINT closes it in good order; a second one
- * finds no handler any more, so the process ends by that signal at once and its parent sees why. SIGHUP reloads.
+ * Runs the service until a signal asks for its end. The first SIGTERM or SIGINT closes it in good order. A second one finds
+ * no handler any more. So it ends the process at once, and the parent process sees the signal. SIGHUP reloads.
  */
 export async function serveUntilStopped({ start, say, manager, reloadsAtHangUp }: ServeNeeds): Promise<ExitCode> {
   const signals = firstSignal()
-  // From the first moment on: a reload that comes during the start must not end it. What it asks for happens anyway.
+  // SIGHUP is heard from now on, because it must not end the process during the start. The start reads all files anyway.
   const hangUps = reloadsAtHangUp ? hearHangUps() : null
   try {
     const service = await startOrSay(start)
@@ -66,12 +66,12 @@ export async function serveUntilStopped({ start, say, manager, reloadsAtHangUp }
   }
 }
 
-/** Hears SIGHUP from now on, and does something at each one as soon as it is known what. */
+/** Hears SIGHUP from now on. After `handle` was called, each signal starts a reload. */
 function hearHangUps(): { handle(reload: () => Promise<void>): void; forget(): void } {
   let reload: (() => Promise<void>) | null = null
   let reloading = Promise.resolve()
   const hear = (): void => {
-    // One after the other: each of them reads what is there when it begins.
+    // Reloads run one after the other. Each reads the files as they are when it begins.
     if (reload) reloading = reloading.then(reload)
   }
   process.on('SIGHUP', hear)
@@ -81,7 +81,7 @@ function hearHangUps(): { handle(reload: () => Promise<void>): void; forget(): v
   }
 }
 
-/** Hears one signal that asks for the end; after that signals do what they do in any program. */
+/** Hears one signal that asks for the end. After it, signals do what they do in any program. */
 function firstSignal(): { readonly received: Promise<NodeJS.Signals>; forget(): void } {
   const names: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
   let forget = (): void => undefined
@@ -103,7 +103,7 @@ async function startOrSay(start: () => Promise<Service>): Promise<Service> {
     return await start()
   } catch (error) {
     if (error instanceof SettingsError) throw new UsageError(error.message, { cause: error })
-    // What a start takes in beside its settings' form is the first account.
+    // The first account is the only input that the start checks beside the settings.
     if (error instanceof InvalidInputError) {
       throw new UsageError(`ADMIN_USERNAME, ADMIN_PASSWORD: ${error.message}`, { cause: error })
     }
@@ -115,7 +115,7 @@ async function startOrSay(start: () => Promise<Service>): Promise<Service> {
       throw new CliError(EXIT.unexpected, `Port ${port} at ${address} is taken. Choose another one with --port.`)
     }
     if (code === 'EACCES' && port !== undefined) {
-      // Trying again does not help, so a service manager must not: a wrong setting, like any other.
+      // Another try does not help. So this is a UsageError: at its exit code no service manager starts the service again.
       throw new UsageError(
         `Not allowed to listen on port ${port}. Choose one from 1024 up with --port, or give the service the right: ` +
           'AmbientCapabilities=CAP_NET_BIND_SERVICE in its unit.',

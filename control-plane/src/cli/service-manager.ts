@@ -1,33 +1,33 @@
 import { execFile } from 'node:child_process'
 import { SERVICE_NOTICES, watchdogPeriod } from '@holdfast/protocol'
 
-/** The service manager that started this process, as far as it wants to hear of it: systemd with `Type=notify`. */
+/** Tells the service manager that started this process how it is: systemd with `Type=notify`. */
 export interface ServiceManager {
-  /** The service does its work; also after a reload. */
+  /** Call when the service works, also after a reload. */
   ready(status: string): void
   reloading(): void
   stopping(): void
-  /** Says nothing any more, and waits for what is being said. */
+  /** Sends no further notices of the watchdog, and waits until all notices were sent. */
   close(): Promise<void>
 }
 
 /**
- * Node.js has no sockets of the kind that systemd listens on, so systemd's own program says it. It is there wherever
- * systemd is, and it is started only a few times a minute.
+ * The program of systemd that sends notices. Node.js has no sockets of the kind on which systemd listens. Every host with
+ * systemd has this program. It is started only a few times a minute.
  */
 const SENDER = 'systemd-notify'
 const SENDER_LIMIT_MS = 10_000
 
 /**
  * Talks to the service manager that the environment names, or to nobody.
- * @param complain hears once that notices cannot be sent: the service works without them
+ * @param complain called once when notices cannot be sent. The service works without them
  */
 export function connectServiceManager(
   environment: Readonly<Record<string, string | undefined>>,
   complain: (line: string) => void,
 ): ServiceManager {
   if (!environment.NOTIFY_SOCKET) return { ready() {}, reloading() {}, stopping() {}, close: async () => {} }
-  // One after the other: "ready" after "reloads" means something else than before it.
+  // Notices are sent one after the other, because their order matters: "ready" after "reloads" says that the reload ended.
   let sent = Promise.resolve()
   let waiting = 0
   let hasComplained = false
@@ -59,7 +59,7 @@ export function connectServiceManager(
   }
 }
 
-/** @returns why it did not work; null: it worked */
+/** Sends notices. @returns why they could not be sent; null: they were sent */
 function sendNotices(notices: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     execFile(SENDER, [...notices], { timeout: SENDER_LIMIT_MS }, (error) => resolve(error?.message ?? null))

@@ -6,11 +6,11 @@ export interface Output {
   /** Whether colours are welcome: on a terminal, unless NO_COLOR is set. */
   readonly color: boolean
   readonly columns: number
-  /** Resolves when the bytes are taken; waits for a slow reader. */
+  /** Resolves when the reader has taken the bytes, also when it is slow. */
   write(data: string | Uint8Array): Promise<void>
 }
 
-/** What a command has to do with the world around it. */
+/** What connects a command with the world: environment, input and outputs. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
   readonly stdin: NodeJS.ReadStream
@@ -23,7 +23,7 @@ export function processTerminal(): Terminal {
   return {
     environment: process.env,
     get stdin() {
-      // Opened on first use: a command that reads nothing must not keep the terminal's input open.
+      // Opened at the first use. A command that reads nothing must not keep the input open.
       return process.stdin
     },
     stdout: outputOf(process.stdout),
@@ -47,7 +47,7 @@ function outputOf(stream: WriteStream): Output {
   }
 }
 
-/** A line of text. */
+/** Writes one line of text. */
 export function writeLine(output: Output, line: string): Promise<void> {
   return output.write(`${line}\n`)
 }

@@ -8,7 +8,7 @@ import { UsageError } from './errors.js'
 export type FilePaths = ReadonlyMap<string, string>
 
 /**
- * Reads `field=path`, and looks whether every file is there before anything is sent.
+ * Reads texts such as `field=path`. Checks that every file exists before anything is sent.
  * @throws UsageError
  */
 export async function filePaths(given: readonly string[]): Promise<FilePaths> {
@@ -26,7 +26,7 @@ export async function filePaths(given: readonly string[]): Promise<FilePaths> {
   return paths
 }
 
-/** Uploads the files one after the other, each streamed from the disk; the descriptions by field, null without files. */
+/** Uploads the files one after the other, as streams. @returns their descriptions by field; null when there are no files */
 export async function uploadFiles(client: Client, paths: FilePaths): Promise<Record<string, unknown> | null> {
   const descriptions: [string, unknown][] = []
   for (const [field, path] of paths) {

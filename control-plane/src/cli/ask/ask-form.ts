@@ -9,20 +9,21 @@ type Verdict = FormEvaluation['fields'][string]
 
 /** What a person answered. */
 export interface Answers {
-  /** By field; in a wizard by step and field. */
+  /** The values by field. In a wizard: by step, then by field. */
   readonly values: Record<string, unknown>
-  /** Paths of files by file field. */
+  /** The paths of files by file field. */
   readonly files: ReadonlyMap<string, string>
 }
 
-/** Milliseconds until a judging that was refused as too frequent is asked for again, and how often that is tried. */
+/** When the control plane refuses to check the values because it was asked too often: the pause in milliseconds. */
 const AGAIN_MS = 1_000
+/** How often it is asked again then. */
 const TRIES = 10
 
 /**
- * Walks through a form at a terminal: asks for each field that is shown, says what the control plane works out, and has
- * each answer judged by it. A field with a given value is asked for only when that value is refused.
- * @param given values by field; in a wizard by step and field
+ * Walks through a form at a terminal. It asks for each field that is shown, and prints the values that the control plane
+ * computes. The control plane checks each answer. A field with a given value is asked for only when that value is refused.
+ * @param given values by field; in a wizard by step, then by field
  */
 export async function askForm(
   client: Pick<Client, 'evaluateForm'>,
@@ -121,7 +122,7 @@ class Walk {
     return verdictIn(await this.#judge(), part, field)
   }
 
-  /** What the control plane says of the answers up to now. Files are uploaded at the end, so only that they are there is said. */
+  /** Has the control plane check the answers up to now. Files are uploaded later, so it only hears that there is a file. */
   async #judge(): Promise<FormEvaluation> {
     const files = Object.fromEntries([...this.#files].map(([name, path]) => [name, { path }]))
     const body = { rawFormData: this.#values, files }
@@ -141,7 +142,7 @@ function verdictIn(evaluation: FormEvaluation, { step }: FormPart, { name }: For
   return fields?.[name] ?? null
 }
 
-/** What is wrong with the value of a field. A file is judged at the launch, when it is there. */
+/** What is wrong with the value of a field. A file is not checked here, but at the launch, when it was uploaded. */
 function errorsOf(evaluation: FormEvaluation, part: FormPart, field: FormField): string[] {
   if (field.type === 'file') return []
   const own = verdictIn(evaluation, part, field)?.errors.map(({ description }) => description) ?? []
@@ -152,7 +153,7 @@ function errorsOf(evaluation: FormEvaluation, part: FormPart, field: FormField):
   return [...own, ...rows]
 }
 
-/** The sentences about a row, which stand by field in objects and lists. */
+/** The sentences about a row. The service gives them by field, in objects and lists. */
 function rowTexts(row: unknown): string[] {
   if (typeof row !== 'object' || row === null) return []
   const { description } = row as { readonly description?: unknown }

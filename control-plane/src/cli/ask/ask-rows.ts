@@ -8,8 +8,8 @@ const ADD = 'Add a row'
 const DONE = 'That is all'
 
 /**
- * Asks for the rows of a list, one after the other, until the person says that it is all.
- * @param initial the rows before
+ * Asks for the rows of a list, one after the other, until the person says that there are no more.
+ * @param initial the rows that the list has already
  */
 export async function askRows(
   field: FormField,

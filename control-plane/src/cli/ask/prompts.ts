@@ -12,9 +12,9 @@ export interface Screen {
   readonly output: Writable
 }
 
-/** Rows of a list of choices that are shown at once. */
+/** How many choices of a list are shown at once. */
 const SHOWN_CHOICES = 8
-/** From so many choices on one may type a part of a name. */
+/** A list with so many choices or more has a text field that filters them. */
 const MANY_CHOICES = 6
 
 const SHAPES: Readonly<Record<string, string>> = {
@@ -53,7 +53,7 @@ export class Prompts {
     return answered(await clack.confirm({ ...this.#screen, message: printable(message), initialValue }))
   }
 
-  /** @returns the number of the chosen one */
+  /** Asks for one of some options. @returns its index */
   async choose(message: string, options: readonly string[], initial: number | null = null): Promise<number> {
     const many = options.length >= MANY_CHOICES
     const asked = {
@@ -71,8 +71,8 @@ export class Prompts {
   /**
    * Asks for the value of a field.
    * @param choices what may be chosen; null: anything may be typed
-   * @param initial what stands there before; undefined: nothing
-   * @returns undefined: left empty
+   * @param initial the value that the question begins with; undefined: none
+   * @returns the value; undefined when it was left empty
    */
   async value(field: FormField, choices: readonly Choice[] | null, initial: unknown): Promise<unknown> {
     const message = messageOf(field)
@@ -98,7 +98,7 @@ export class Prompts {
     }
   }
 
-  /** Asks for the path of a file that is there. @returns undefined: left empty */
+  /** Asks for the path of a file that exists. @returns the path; undefined when it was left empty */
   async file(field: FormField): Promise<string | undefined> {
     for (;;) {
       const path = answered(await clack.path({ ...this.#screen, message: messageOf(field) }))
@@ -121,7 +121,7 @@ export class Prompts {
       ...(placeholder === null ? {} : { placeholder: printable(placeholder) }),
       ...(initial === undefined || initial === null ? {} : { initialValue: textOf(initial) }),
     }
-    // An empty answer may come as undefined.
+    // For an empty answer the library may give undefined.
     const typed = answered(await (isLong ? clack.multiline(asked) : clack.text(asked))) as string | undefined
     return typed === '' ? undefined : typed
   }
@@ -132,7 +132,7 @@ export class Prompts {
       if (typed === undefined) return undefined
       const number = Number(typed)
       if (Number.isFinite(number) && typed.trim() !== '') return number
-      this.warn('That is no number.')
+      this.warn('That is not a number.')
     }
   }
 

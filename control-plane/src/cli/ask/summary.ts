@@ -16,7 +16,7 @@ export function summaryOf(form: FormModel, { values, files }: Answers): string[]
   return lines.length === 0 ? ['(no values)'] : lines
 }
 
-/** The answers without passwords, which do not belong into a file. @returns with the paths of the passwords left out */
+/** The answers without passwords, because a file must not hold passwords. `left` has the paths of the passwords. */
 export function withoutPasswords(
   form: FormModel,
   values: Readonly<Record<string, unknown>>,

@@ -3,7 +3,7 @@ import { NotSignedInError } from '../errors.js'
 import type { SavedSession, SessionFile } from './session-file.js'
 import { cliErrorOf } from './words.js'
 
-/** Not signed in: every request that needs a token is told so. */
+/** The access of somebody who is not signed in. A request that needs a token fails with NotSignedInError. */
 export function noAccess(server: string): Access {
   return {
     token: null,
@@ -14,7 +14,7 @@ export function noAccess(server: string): Access {
   }
 }
 
-/** A token from HOLDFAST_TOKEN, for scripts: nothing is read or saved. */
+/** The access with a token from HOLDFAST_TOKEN, for scripts. It reads and saves no session. */
 export function tokenAccess(token: string): Access {
   return {
     token,
@@ -28,8 +28,8 @@ export function tokenAccess(token: string): Access {
 }
 
 /**
- * The saved session. Renewing uses the refresh token up, so it is done under a lock, by whoever comes first; another
- * process that waited finds the new pair in the file.
+ * The access with the saved session. A refresh token works only once. So the first process that renews it holds a lock.
+ * Another process that has waited for the lock finds the new pair of tokens in the file.
  */
 export function sessionAccess(file: SessionFile, session: SavedSession): Access {
   let current = session
@@ -62,12 +62,12 @@ export function sessionAccess(file: SessionFile, session: SavedSession): Access 
   }
 }
 
-/** Uses the refresh token up. @throws CliError */
+/** Gets a new pair of tokens. The refresh token is used up after it. @throws CliError */
 async function nextPair(saved: SavedSession): Promise<Tokens> {
   try {
     return await createClient({ server: saved.server }).refreshTokens({ body: { refreshtoken: saved.refreshtoken } })
   } catch (error) {
-    // A server that cannot answer now has not used the token up: the session stays for the next try.
+    // A server that cannot answer now has not used the token up. So the session stays, and the next try may succeed.
     if (error instanceof RefusedError && error.status !== 429) throw over(saved)
     throw error instanceof ClientError ? cliErrorOf(error) : error
   }

@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.js'
 
 /**
- * A password crosses plain http only when somebody says so: whoever is on the way could read it, or answer in the
- * service's place. The way to this machine itself is nobody else's.
+ * Refuses to send a password over plain http, unless the person allows it. Others in the network could read the password,
+ * or answer in place of the service. A connection to this machine itself is safe.
  * @param insecure `--insecure`
  * @throws UsageError
  */

@@ -4,10 +4,10 @@ import { noAccess, sessionAccess, tokenAccess } from './access.js'
 import { sessionFile, type SavedSession } from './session-file.js'
 import { cliErrorOf } from './words.js'
 
-/** Where `holdfast serve` listens when nothing else is said. */
+/** Where `holdfast serve` listens by default. */
 const DEFAULT_SERVER = 'http://127.0.0.1:8000'
 
-/** One spelling for each server, so that a saved session is found again. @throws UsageError */
+/** Gives each server one spelling, so that its saved session is found again. @throws UsageError */
 function normalServer(text: string): string {
   let url: URL
   try {
@@ -19,7 +19,7 @@ function normalServer(text: string): string {
     throw new UsageError(`The server address ${JSON.stringify(text)} must begin with http:// or https://`)
   }
   if (url.username || url.password) throw new UsageError('A server address holds no password; use holdfast login.')
-  // People paste the address of a page or of the API.
+  // People also paste the address of the API.
   const path = url.pathname.replace(/\/api\/v2(\/.*)?$/, '').replace(/\/+$/, '')
   return `${url.origin}${path}`
 }
@@ -33,12 +33,12 @@ export function chosenServer(
   return normalServer(flag || environment.HOLDFAST_SERVER || session?.server || DEFAULT_SERVER)
 }
 
-/** A client whose failures are those of the command line. */
+/** Makes a client whose errors are CliErrors. */
 export function clientWith(server: string, token?: Access): Client {
   return createClient({ server, token, errorOf: cliErrorOf })
 }
 
-/** The client that a command uses: server and token from the flag, the environment or the saved session. */
+/** Makes the client of a command. Server and token come from the flag, the environment or the saved session. */
 export async function connect(flag: string | undefined, environment: NodeJS.ProcessEnv): Promise<Client> {
   const file = sessionFile(environment)
   const session = await file.read()
@@ -47,7 +47,7 @@ export async function connect(flag: string | undefined, environment: NodeJS.Proc
 
   function accessTo(target: string): Access {
     if (environment.HOLDFAST_TOKEN) return tokenAccess(environment.HOLDFAST_TOKEN)
-    // A saved token is shown to the server that gave it and to no other.
+    // A saved token is sent only to the server that gave it.
     return session?.server === target ? sessionAccess(file, session) : noAccess(target)
   }
 }

@@ -16,18 +16,23 @@ const savedSessionSchema = v.object({
 /** The one sign-in that the client remembers. */
 export type SavedSession = v.InferOutput<typeof savedSessionSchema>
 
-/** A holder makes one request; a lock that is older than this was left behind. */
+/**
+ * A lock that is older than this was left behind by a process that ended, in milliseconds. A process makes one request while
+ * it has the lock.
+ */
 const STALE_LOCK_MS = 90_000
+/** How often a process looks whether the lock is free, in milliseconds. */
 const LOCK_LOOK_MS = 25
 
-/** The file with the tokens of this user's sign-ins, by server. */
+/** The file with the saved session of this user. */
 export interface SessionFile {
   readonly path: string
+  /** Null: there is no session, or the file cannot be understood. */
   read(): Promise<SavedSession | null>
-  /** Replaces the file as a whole: a reader sees the old or the new session, never half of one. */
+  /** Replaces the file in one step: a reader sees the old or the new session, never half of one. */
   write(session: SavedSession): Promise<void>
   remove(): Promise<void>
-  /** Runs the action while no other process does so: a refresh token works only once. */
+  /** Runs the action while no other process runs one. This is needed because a refresh token works only once. */
   exclusively<T>(action: () => Promise<T>): Promise<T>
 }
 
@@ -64,7 +69,7 @@ async function readSession(path: string): Promise<SavedSession | null> {
   try {
     return v.parse(savedSessionSchema, JSON.parse(text))
   } catch {
-    // Of another version or damaged: signing in writes a good one.
+    // The file is damaged or of another version. The next sign-in writes a good one.
     return null
   }
 }

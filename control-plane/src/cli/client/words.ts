@@ -9,7 +9,7 @@ import {
   UsageError,
 } from '../errors.js'
 
-/** The error that ends the command, in words for the person at the terminal, for one of the client. */
+/** Turns an error of the client into the error that ends the command, in words for the person at the terminal. */
 export function cliErrorOf(error: api.ClientError): CliError {
   const { server } = error
   if (error instanceof api.UnreachableError) return unreachable(server, error.cause)
@@ -46,7 +46,7 @@ function refused(error: api.RefusedError): CliError {
   return new RefusedError(refusalText(refusal), error.status, error.code, refusal)
 }
 
-/** What failed below HTTP, in words. Also for a body that breaks off. */
+/** The error for a connection that failed, also in the middle of an answer. @param error what Node.js says of it */
 export function unreachable(server: string, error: unknown): UnreachableError {
   return new UnreachableError(
     `Cannot reach ${server}: ${reasonOf(error)}. Is the control plane running there? ` +

@@ -2,7 +2,7 @@ import { writeAnswer } from '../show/answer.js'
 import { command, type Run } from './common.js'
 import { type HostSettings, hostOptions, settingsOf, translated } from './host.js'
 
-/** `holdfast admin reset-password`: for who has lost it, on the host of the control plane. */
+/** `holdfast admin reset-password`: for an admin who has lost the password. It runs on the host of the control plane. */
 const resetPasswordCommand = (run: Run) =>
   command({
     command: 'reset-password [user]',
@@ -17,9 +17,9 @@ const resetPasswordCommand = (run: Run) =>
         .option('unblock', { type: 'boolean', default: false, describe: 'Also let a blocked account in again' })
         .option('json', { type: 'boolean', default: false, describe: 'Answer as JSON, for programs' })
         .epilogue(
-          'It works beside a control plane that runs, and needs no sign-in: whoever may write the database may do it. Do it ' +
-            'as the user that the control plane runs as.\nThe password has to be changed at the next sign-in. All sessions ' +
-            'and API tokens of the account end.',
+          'The control plane may run meanwhile. No sign-in is needed: everybody who may write the database may do this. Run ' +
+            'it as the user of the control plane.\nThe password has to be changed at the next sign-in. All sessions and ' +
+            'API tokens of the account end.',
         ),
     handler: async (args) => {
       const { terminal } = run
@@ -48,6 +48,6 @@ async function reset(place: HostSettings['database'], username: string, unblock:
 export const adminCommands = (run: Run) =>
   command({
     builder: (yargs) =>
-      yargs.command(resetPasswordCommand(run)).demandCommand(1, 'What about the host? reset-password.'),
+      yargs.command(resetPasswordCommand(run)).demandCommand(1, 'Say what to do on the host: reset-password.'),
     handler: () => undefined,
   })

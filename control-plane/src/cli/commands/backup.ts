@@ -10,10 +10,10 @@ import { type HostArgs, type HostSettings, hostOptions, settingsOf, translated }
 
 const PARTS = ['forms', 'workflows', 'playbooks', 'config', 'uploads', 'secrets'] as const
 type Part = (typeof PARTS)[number]
-/** Secrets only when somebody says so: whoever has the file could open what the database keeps sealed. */
+/** The parts without --with. Secrets are not among them: with them the file could decrypt what the database keeps encrypted. */
 const USUAL: readonly Part[] = ['forms', 'workflows', 'playbooks', 'config', 'uploads']
 
-/** What the service makes once and keeps beside its data. */
+/** The files with secrets that the service makes once and keeps in its data folder. */
 const SECRETS = ['encryption-secret', 'access-token-secret', 'service-secret'].flatMap((name) => [
   name,
   `${name}.previous`,
@@ -29,10 +29,10 @@ export const backupCommand = (run: Run) =>
       fileOptions(hostOptions(yargs))
         .positional('file', { type: 'string', demandOption: true, describe: 'The file that is written' })
         .epilogue(
-          'It works beside a control plane that runs, on the host of it and as its user, with either database. The file ' +
-            'holds one state of the database and the parts, and is read back before it gets its name.\nWithout the ' +
-            'secrets, stored credentials can only be used where the secrets of this installation are: keep them apart, or ' +
-            'give --with secrets and --passphrase-file.',
+          'Run it on the host of the control plane, as its user. The control plane may run meanwhile. The file holds one ' +
+            'state of the database and the parts. It is read back and compared before it gets its name.\nWithout the secrets ' +
+            'of this installation, the stored credentials of the backup cannot be used. Keep a copy of the secrets elsewhere, ' +
+            'or give --with secrets and --passphrase-file.',
         ),
     handler: async (args) => {
       const { terminal } = run
@@ -62,7 +62,7 @@ export const backupCommand = (run: Run) =>
     },
   })
 
-/** `holdfast restore`: a backup becomes the installation, on either database. */
+/** `holdfast restore`: makes an installation of a backup, on SQLite or PostgreSQL. */
 export const restoreCommand = (run: Run) =>
   command({
     builder: (yargs) =>
@@ -71,13 +71,14 @@ export const restoreCommand = (run: Run) =>
         .option('replace', {
           type: 'boolean',
           default: false,
-          describe: 'Replace what is there. A database file of SQLite is kept under another name',
+          describe:
+            'Replace the database and files that are there. A database file of SQLite is kept under another name',
         })
         .epilogue(
-          'Stop the control plane first, all nodes of it. The database of the settings is filled, SQLite or PostgreSQL, ' +
-            'whichever the backup came from: so an installation moves. The whole backup is read before anything is ' +
-            'changed, and what is stored is compared with it.\nJobs that runners still know go on: those that the backup ' +
-            'does not have are taken over under new numbers.',
+          'Stop the control plane first, all nodes of it. The settings say which database is filled, SQLite or PostgreSQL. ' +
+            'The backup may come from the other kind. The whole backup is read before anything is changed, and the stored ' +
+            'rows are compared with it.\nJobs that runners still know go on. Jobs that the backup does not have get new ' +
+            'numbers.',
         ),
     handler: async (args) => {
       const { terminal } = run
@@ -158,7 +159,7 @@ function passphraseIn(path: string): string {
   return line
 }
 
-/** Says on stderr how far the work is: line by line, and at a terminal in one line while a table is copied. */
+/** Prints on stderr how far the work is: a line for each step. A terminal also shows the rows of a table, in one line. */
 function progressOn(run: Run) {
   const { stderr } = run.terminal
   let shownAt = 0

@@ -4,12 +4,12 @@ import { writeLine } from '../terminal.js'
 import { command, type Run } from './common.js'
 import { hostOptions, settingsOf } from './host.js'
 
-/** `holdfast check`: what an admin types on the host of the control plane before anything else. */
+/** `holdfast check`: the first command when something is wrong. An admin runs it on the host of the control plane. */
 export const checkCommand = (run: Run) =>
   command({
     builder: (yargs) =>
       hostOptions(yargs).epilogue(
-        'It changes nothing and works beside a control plane that runs. Run it as the user of the control plane. The exit ' +
+        'It changes nothing, and the control plane may run meanwhile. Run it as the user of the control plane. The exit ' +
           'code is 1 when something keeps a control plane from working here, and 2 for a wrong setting.',
       ),
     handler: async (args) => {

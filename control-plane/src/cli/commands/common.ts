@@ -9,24 +9,27 @@ import type { Terminal } from '../terminal.js'
 export interface Run {
   readonly terminal: Terminal
   /**
-   * Whether the help may be asked for. yargs makes its text at every run, whether somebody reads it or not; that of many
-   * options costs a tenth of a second.
+   * Whether this run may print a help. yargs makes the text of the help at every run, also when nobody reads it. With many
+   * options this costs a tenth of a second.
    */
   readonly mayShowHelp: boolean
   exitCode: ExitCode
 }
 
-/** @param argv arguments of the program; `--help`, `-h` among other letters, and the word itself ask for the help */
+/**
+ * Begins a run.
+ * @param argv the arguments of the program. `--help`, a group of letters with `h` (`-fh`) and the word `help` ask for the help
+ */
 export function createRun(terminal: Terminal, argv: readonly string[]): Run {
   return { terminal, mayShowHelp: argv.some((arg) => /^(-\w*h\w*|--help.*|help)$/.test(arg)), exitCode: EXIT.ok }
 }
 
-/** Lets the options of a command's builder be the types of its handler's arguments. */
+/** Returns the module as it is. Its type makes the options of `builder` the types of the arguments of `handler`. */
 export function command<Args>(module: CommandModule<object, Args>): CommandModule<object, Args> {
   return module
 }
 
-/** A command of the program that is loaded when it is given: the help and every other command start without it. */
+/** Makes a command whose module is loaded only when the command is given. So other commands and the help start faster. */
 export function later<Args>(
   name: string,
   describe: string,
@@ -66,7 +69,7 @@ export function clientOf(run: Run, args: { server: string | undefined }): Promis
   return connect(args.server, run.terminal.environment)
 }
 
-/** @throws UsageError */
+/** Reads the id of a job that somebody typed. @throws UsageError */
 export function jobIdOf(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) {
     throw new UsageError(`${JSON.stringify(text)} is not a job's id; holdfast job list shows them.`)
@@ -74,7 +77,7 @@ export function jobIdOf(text: string): number {
   return Number(text)
 }
 
-/** How many records a list may have, as the option says. @throws UsageError */
+/** Reads the option --records. Undefined: it was not given. @throws UsageError */
 export function recordsOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError('--records must be a whole number from 1 up.')

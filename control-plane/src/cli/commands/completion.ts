@@ -1,6 +1,6 @@
 import { command, type Run } from './common.js'
 
-/** How yargs is asked how a command line may go on. It would add descriptions for a person whose shell is zsh. */
+/** Asks yargs how a command line may go on. SHELL is set because yargs adds descriptions when it is zsh. */
 const ASK = 'SHELL=/bin/sh ZSH_NAME= holdfast --get-yargs-completions'
 
 const SCRIPTS = {
@@ -34,7 +34,7 @@ export const completionCommand = (run: Run) =>
         .positional('shell', {
           choices: ['bash', 'zsh', 'fish'] as const,
           demandOption: true,
-          describe: 'Where it is for',
+          describe: 'The shell that uses the script',
         })
         .example('source <(holdfast completion bash)', 'for this shell'),
     handler: (args) => run.terminal.stdout.write(SCRIPTS[args.shell]),

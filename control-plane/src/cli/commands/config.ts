@@ -5,11 +5,11 @@ import { writeAnswer } from '../show/answer.js'
 import { printable } from '../show/printable.js'
 import { command, type Run } from './common.js'
 
-/** `holdfast config check`: what a load would say of a config.yaml, without a server. */
+/** `holdfast config check`: finds what is wrong in a config.yaml, without a server. */
 const checkCommand = (run: Run) =>
   command({
     command: 'check <file>',
-    describe: 'Say what a load of a config.yaml would say, without a server; exit code 1 when something is wrong',
+    describe: 'Check a config.yaml without a server; exit code 1 when something is wrong',
     builder: (yargs) =>
       yargs
         .positional('file', { type: 'string', demandOption: true, describe: 'Such as /var/lib/holdfast/config.yaml' })
@@ -46,6 +46,7 @@ async function problemIn(path: string): Promise<{ readonly line: number; readonl
 /** `holdfast config …` */
 export const configCommands = (run: Run) =>
   command({
-    builder: (yargs) => yargs.command(checkCommand(run)).demandCommand(1, 'What about the configuration? check.'),
+    builder: (yargs) =>
+      yargs.command(checkCommand(run)).demandCommand(1, 'Say what to do with the configuration: check.'),
     handler: () => undefined,
   })

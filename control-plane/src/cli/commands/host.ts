@@ -12,13 +12,13 @@ export interface HostArgs {
   readonly settingsFile?: string | undefined
 }
 
-/** Options of a command that works on the host of the control plane, without asking it. */
+/** Adds the options of a command that runs on the host of the control plane and sends no request to it. */
 export function hostOptions<T>(yargs: Argv<T>) {
   return yargs
     .option('persistent-path', {
       type: 'string',
       requiresArg: true,
-      describe: 'Where the control plane keeps its data, as PERSISTENT_PATH says it',
+      describe: 'The data folder of the control plane, as in PERSISTENT_PATH',
     })
     .option('settings-file', {
       type: 'string',
@@ -30,9 +30,9 @@ export function hostOptions<T>(yargs: Argv<T>) {
 /** The settings of the control plane of this host. */
 export type HostSettings = Awaited<ReturnType<typeof settingsOf>>
 
-// The parts of the control plane are loaded only where this command is given.
 /**
- * The settings as the control plane of this host has them.
+ * Reads the settings of the control plane of this host. The code of the control plane is loaded only here, because most
+ * commands do not need it.
  * @throws UsageError
  */
 export async function settingsOf(args: HostArgs, environment: NodeJS.ProcessEnv) {
@@ -49,7 +49,7 @@ export async function settingsOf(args: HostArgs, environment: NodeJS.ProcessEnv)
   }
 }
 
-/** Failures of the control plane's parts as those of a command. */
+/** Does some work with the code of the control plane. Its errors become errors of a command. @throws CliError */
 export async function translated<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work()

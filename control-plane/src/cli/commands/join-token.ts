@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<JoinToken>[] = [
   { title: 'by runner', value: (token) => token.used_by },
 ]
 
-/** `holdfast join-token create`: a token that approves one runner's first request. */
+/** `holdfast join-token create`: makes a token that approves the first request of one runner. */
 const createCommand = (run: Run) =>
   command({
     command: 'create',
@@ -25,7 +25,7 @@ const createCommand = (run: Run) =>
         .option('ttl-minutes', {
           type: 'string',
           requiresArg: true,
-          describe: 'How long it is good for',
+          describe: 'For how many minutes it is valid',
           defaultDescription: '30',
         }),
     handler: async (args) => {
@@ -60,7 +60,7 @@ const listCommand = (run: Run) =>
 const revokeCommand = (run: Run) =>
   command({
     command: 'revoke <id>',
-    describe: 'Make a join token worthless',
+    describe: 'Revoke a join token, so that no runner can use it',
     builder: (yargs) =>
       clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the token' }),
     handler: async (args) => {
@@ -85,6 +85,6 @@ export const joinTokenCommands = (run: Run) =>
         .command(createCommand(run))
         .command(listCommand(run))
         .command(revokeCommand(run))
-        .demandCommand(1, 'What about join tokens? create, list or revoke.'),
+        .demandCommand(1, 'Say what to do with join tokens: create, list or revoke.'),
     handler: () => undefined,
   })

@@ -15,7 +15,7 @@ import type { BrowserSignInKind } from '../browser-sign-in.js'
 interface SignedIn {
   readonly username: string
   readonly pair: Tokens
-  /** Null where another service checked who it is. */
+  /** Null when another service checked the person. */
   readonly password: string | null
 }
 
@@ -98,7 +98,10 @@ async function signInByPassword(
   return { username, pair, password }
 }
 
-/** Somebody else knows this password: the service does nothing with it but change it. Null: it is left for later. */
+/**
+ * Changes a password that was set by somebody else. Until then the service allows nothing but this change.
+ * @returns the new session; null when the person has to change the password later
+ */
 async function replaceFirstPassword(
   session: SavedSession,
   current: string | null,
@@ -133,7 +136,7 @@ export const logoutCommand = (run: Run) =>
       const { problem, logoutUrl } = await client.logout().then(
         (answer) => ({ problem: null, logoutUrl: answer.logoutUrl ?? null }),
         (error: unknown) => ({
-          // Already over is what was wanted.
+          // The session is over already, so there is no problem.
           problem: error instanceof NotSignedInError ? null : messageOf(error),
           logoutUrl: null,
         }),
@@ -142,7 +145,7 @@ export const logoutCommand = (run: Run) =>
       await terminal.stdout.write(`Signed out of ${session.server}.\n`)
       if (logoutUrl !== null) await terminal.stdout.write(`Sign out at the provider, too: ${printable(logoutUrl)}\n`)
       if (problem) {
-        await terminal.stderr.write(`The server could not be told, its session ends by itself: ${problem}\n`)
+        await terminal.stderr.write(`The server did not hear of it. The session there ends by itself: ${problem}\n`)
       }
     },
   })
@@ -166,7 +169,7 @@ async function passwordOf(terminal: Terminal, username: string, server: string, 
 }
 
 function signInFailure(error: unknown, username: string, server: string): unknown {
-  // The general advice to use `holdfast login` would be of no help here.
+  // The usual message advises `holdfast login`. That does not help in `holdfast login` itself.
   if (!(error instanceof NotSignedInError)) return error
   return new NotSignedInError(`${server} does not know a user ${username} with that password.`)
 }

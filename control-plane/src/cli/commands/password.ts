@@ -8,7 +8,7 @@ import { writeAnswer } from '../show/answer.js'
 import type { Terminal } from '../terminal.js'
 import { clientOptions, command, type Run } from './common.js'
 
-/** `holdfast password`: a new password for one's own account. */
+/** `holdfast password`: changes the password of one's own account. */
 export const passwordCommand = (run: Run) =>
   command({
     builder: (yargs) =>
@@ -43,7 +43,7 @@ export const passwordCommand = (run: Run) =>
 /**
  * Changes the password of a session's account and signs in again.
  * @returns the new session
- * @throws CliError for what the server refuses
+ * @throws CliError when the server refuses
  */
 export async function changePassword(session: SavedSession, current: string, next: string): Promise<SavedSession> {
   const { server, username } = session
@@ -54,11 +54,11 @@ export async function changePassword(session: SavedSession, current: string, nex
   return { server, username, token: pair.token, refreshtoken: pair.refreshtoken }
 }
 
-/** A new password that a person types twice. */
+/** Asks for a new password. The person types it twice. @throws UsageError when the two are different */
 export async function typedNewPassword(terminal: Terminal): Promise<string> {
   const next = await ask(terminal, 'New password (at least 12 characters): ', true)
   if ((await ask(terminal, 'Once more: ', true)) === next) return next
-  throw new UsageError('The two are not the same; nothing was changed.')
+  throw new UsageError('The two passwords are different; nothing was changed.')
 }
 
 async function typedPasswords(terminal: Terminal, { username, server }: SavedSession) {

@@ -57,7 +57,7 @@ const showCommand = (run: Run) =>
     },
   })
 
-/** Who has the role now: `jane (ldap)`; of very many only some are named, and the others are counted. */
+/** The accounts that have the role now, such as `jane (ldap)`. If there are many, some are named and the others counted. */
 function accountNames({ everyone, accounts, account_count: count }: Role): string[] {
   if (everyone) return ['everyone']
   const named = accounts.map(({ username, type, enabled }) => `${userName(username, type)}${enabled ? '' : ' blocked'}`)
@@ -72,6 +72,9 @@ function rolesOf(form: unknown): readonly string[] {
 export const roleCommands = (run: Run) =>
   command({
     builder: (yargs) =>
-      yargs.command(listCommand(run)).command(showCommand(run)).demandCommand(1, 'What about roles? list or show.'),
+      yargs
+        .command(listCommand(run))
+        .command(showCommand(run))
+        .demandCommand(1, 'Say what to do with roles: list or show.'),
     handler: () => undefined,
   })

@@ -11,11 +11,11 @@ const rotateCommand = (run: Run) =>
         .positional('secret', {
           choices: ['encryption', 'access-token'] as const,
           demandOption: true,
-          describe: 'What encrypts stored secrets, or what signs tokens',
+          describe: 'encryption: it encrypts stored secrets. access-token: it signs tokens',
         })
         .epilogue(
-          'Where ENCRYPTION_SECRET is a setting, set the new one, give the old one as ENCRYPTION_SECRET_PREVIOUS, restart every\n' +
-            'control plane, and then run this: it encrypts everything with the new one.',
+          'If ENCRYPTION_SECRET is a setting: give the new one, give the old one as ENCRYPTION_SECRET_PREVIOUS, and restart\n' +
+            'every control plane. Then run this command. It encrypts everything with the new secret.',
         ),
     handler: async (args) => {
       const client = await clientOf(run, args)
@@ -29,6 +29,6 @@ const rotateCommand = (run: Run) =>
 /** `holdfast secret …` */
 export const secretCommands = (run: Run) =>
   command({
-    builder: (yargs) => yargs.command(rotateCommand(run)).demandCommand(1, 'What about secrets? rotate.'),
+    builder: (yargs) => yargs.command(rotateCommand(run)).demandCommand(1, 'Say what to do with secrets: rotate.'),
     handler: () => undefined,
   })

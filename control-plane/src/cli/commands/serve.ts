@@ -9,7 +9,7 @@ import { connectServiceManager } from '../service-manager.js'
 import { writeLine } from '../terminal.js'
 import { command, type Run } from './common.js'
 
-/** `holdfast serve`: the control plane in the foreground. */
+/** `holdfast serve`: runs the control plane in the foreground. */
 export const serveCommand = (run: Run) =>
   command({
     builder: (yargs) =>
@@ -17,10 +17,10 @@ export const serveCommand = (run: Run) =>
         .options(settingOptions(run.mayShowHelp))
         .group(Object.keys(CONTROL_PLANE_SETTINGS).map(flagOf), 'Settings (each also as an environment variable):')
         .epilogue(
-          'PERSISTENT_PATH is the setting --persistent-path, and so on; the command line wins. A secret can be read from ' +
-            'a file: NAME_FILE=/path; on the command line everyone on this host can see it.\nThe first SIGTERM or SIGINT stops it in good order (exit code 0), a second one at once. ' +
-            'SIGHUP reads certificates and configuration anew, unless the output goes to a terminal. ' +
-            'A wrong setting ends it with 2.',
+          'The environment variable PERSISTENT_PATH is the option --persistent-path, and so on; the option wins. A secret can ' +
+            'be read from a file: NAME_FILE=/path. On the command line everyone on this host can see it.\nThe first SIGTERM or ' +
+            'SIGINT stops it in good order (exit code 0), a second one at once. SIGHUP reads certificates and configuration ' +
+            'again, unless the output goes to a terminal. A wrong setting ends it with exit code 2.',
         ),
     handler: async (args) => {
       const { terminal } = run
@@ -37,13 +37,13 @@ export const serveCommand = (run: Run) =>
     },
   })
 
-/** One option for each setting: `--help` lists what the table says. */
+/** One option for each setting of the table. */
 function settingOptions(isShown: boolean): Record<string, Options> {
   return Object.fromEntries(
     Object.entries<SettingDefinition>(CONTROL_PLANE_SETTINGS).map(([name, definition]) => [
       flagOf(name),
       {
-        // Text in every case: the table, not yargs, says what a value may be.
+        // Every option is a text, because the settings table checks the values, and not yargs.
         type: 'string',
         requiresArg: true,
         hidden: !isShown,
@@ -54,7 +54,7 @@ function settingOptions(isShown: boolean): Record<string, Options> {
   )
 }
 
-/** What `--help` shows as the default; the value itself is filled in by the settings, not by yargs. */
+/** What `--help` shows as the default. yargs does not fill it in: the settings do. */
 function defaultShown(definition: SettingDefinition): Options {
   if (definition.default === null) return {}
   const text =
@@ -72,7 +72,7 @@ function settingsFrom(
   const flags: Record<string, string | undefined> = {}
   for (const name of Object.keys(CONTROL_PLANE_SETTINGS)) {
     const given: unknown = args[flagOf(name)]
-    // Given twice, the last one counts.
+    // When an option is given twice, the last one counts.
     const value: unknown = Array.isArray(given) ? given.at(-1) : given
     if (value !== undefined) flags[name] = String(value)
   }

@@ -33,7 +33,7 @@ const listCommand = (run: Run) =>
       clientOptions(yargs).option('all', {
         type: 'boolean',
         default: false,
-        describe: 'Those of everybody, and their API tokens (admins)',
+        describe: 'List the sign-ins and API tokens of everybody (admins)',
       }),
     handler: async (args) => {
       const client = await clientOf(run, args)
@@ -52,7 +52,7 @@ const listCommand = (run: Run) =>
 const endCommand = (run: Run) =>
   command({
     command: 'end <session>',
-    describe: 'End a sign-in; admins also those and the API tokens of others',
+    describe: 'End a sign-in. Admins can also end sign-ins and API tokens of others',
     builder: (yargs) =>
       clientOptions(yargs).positional('session', { type: 'string', demandOption: true, describe: 'Its id' }),
     handler: async (args) => {
@@ -67,6 +67,9 @@ const endCommand = (run: Run) =>
 export const sessionCommands = (run: Run) =>
   command({
     builder: (yargs) =>
-      yargs.command(listCommand(run)).command(endCommand(run)).demandCommand(1, 'What about sessions? list or end.'),
+      yargs
+        .command(listCommand(run))
+        .command(endCommand(run))
+        .demandCommand(1, 'Say what to do with sessions: list or end.'),
     handler: () => undefined,
   })

@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<ApiToken>[] = [
   { title: 'scope', value: (token) => token.scopes?.at(-1) ?? 'all' },
 ]
 
-/** `holdfast token create`: a bearer for scripts. */
+/** `holdfast token create`: makes an API token for scripts. */
 const createCommand = (run: Run) =>
   command({
     command: 'create',
@@ -25,13 +25,13 @@ const createCommand = (run: Run) =>
         .option('days', {
           type: 'string',
           requiresArg: true,
-          describe: 'How long it is good for',
+          describe: 'For how many days it is valid',
           defaultDescription: '30',
         })
         .option('scope', {
           choices: ['read', 'launch', 'admin'] as const,
           describe:
-            'What it may be used for: reading, also launching and what belongs to jobs, or everything that you may do',
+            'What it may be used for. read: only reading. launch: also working with jobs. admin: all that you may do',
           defaultDescription: 'all that your roles allow',
         }),
     handler: async (args) => {
@@ -44,7 +44,7 @@ const createCommand = (run: Run) =>
       const token = await client.createApiToken({ body })
       await run.terminal.stderr.write(
         run.terminal.stdout.isTerminal && !args.json
-          ? `Give this to the script as HOLDFAST_TOKEN; it is good until ${localTime(token.expires_at) ?? 'it expires'}:\n`
+          ? `Give this to the script as HOLDFAST_TOKEN; it is valid until ${localTime(token.expires_at) ?? 'it expires'}:\n`
           : '',
       )
       await writeAnswer(run.terminal.stdout, args.json, token, () => `${token.token}\n`)
@@ -69,7 +69,7 @@ const listCommand = (run: Run) =>
 const revokeCommand = (run: Run) =>
   command({
     command: 'revoke <token>',
-    describe: 'Make an API token worthless',
+    describe: 'Revoke an API token, so that nobody can use it',
     builder: (yargs) =>
       clientOptions(yargs).positional('token', {
         type: 'string',
@@ -84,11 +84,11 @@ const revokeCommand = (run: Run) =>
     },
   })
 
-/** @throws NotFoundError when none is meant, UsageError when it is not clear which */
+/** Finds a token by sid or name. @throws NotFoundError when there is none, UsageError when there are several */
 function oneOf(tokens: readonly ApiToken[], which: string): ApiToken {
   const meant = tokens.filter((token) => token.sid === which || token.name === which)
   const [token] = meant
-  // What was given is not repeated: it may be the token itself.
+  // The message does not repeat what was typed, because it may be the token itself.
   if (!token) throw new NotFoundError('You have no API token of that sid or name; see holdfast token list.')
   if (meant.length === 1) return token
   throw new UsageError(`Several API tokens have that name: ${meant.map(({ sid }) => sid).join(', ')}. Give the sid.`)
@@ -108,6 +108,6 @@ export const tokenCommands = (run: Run) =>
         .command(createCommand(run))
         .command(listCommand(run))
         .command(revokeCommand(run))
-        .demandCommand(1, 'What about API tokens? create, list or revoke.'),
+        .demandCommand(1, 'Say what to do with API tokens: create, list or revoke.'),
     handler: () => undefined,
   })

@@ -1,12 +1,12 @@
 import stripAnsi from 'strip-ansi'
 
-/** An escape sequence that has not ended after this many characters is none. */
+/** An escape sequence that has not ended after this many characters counts as text. */
 const MAX_SEQUENCE = 256
 
 /** Changes output piece by piece; a piece may end inside a character or an escape sequence. */
 export interface OutputFilter {
   push(bytes: Uint8Array): string
-  /** What was kept back, at the end of the output. */
+  /** Call at the end of the output. @returns what was kept back */
   end(): string
 }
 
@@ -29,7 +29,7 @@ export function createAnsiStripper(): OutputFilter {
   }
 }
 
-/** Where an escape sequence begins that the text does not end; the text's length when there is none. */
+/** Where an escape sequence begins that has no end in the text. The length of the text when there is none. */
 function openSequenceAt(text: string): number {
   const start = text.lastIndexOf('\u001b')
   if (start < 0 || text.length - start > MAX_SEQUENCE) return text.length

@@ -6,33 +6,34 @@ import { fetchJob, readOutput } from './job-reader.js'
 import { createWake } from './wake.js'
 import { RECONNECT_MS, watchChanges } from './watch-changes.js'
 
-/** Where what is seen of a job goes to. */
+/** Takes what is seen of a job that is followed. */
 export interface FollowSink {
-  /** The job's status, at the start and whenever it changed. */
+  /** The job with its status, at the start and whenever the status has changed. */
   status(job: JobRecord): Promise<void>
-  /** The next bytes of output, in order, none twice, none left out. */
+  /** The next bytes of output. They come in order, none twice, and none is left out. */
   output(bytes: Uint8Array, offset: number): Promise<void>
-  /** What is left of a job that runs, after its output up to now, as often as it was read anew. */
+  /** How long a job that runs will still take. Comes after its output, each time that the job was read again. */
   left?(estimate: NonNullable<Job['estimate']>): Promise<void>
   connectionLost(error: Error): Promise<void>
   connectionBack(): Promise<void>
 }
 
-/** What counts as the end: `abandoned` too, or only the real outcome, which may come after that. */
+/** What counts as the end of a job. `any`: also `abandoned`. `real`: only the real outcome, which may come after that. */
 export type FollowEnd = 'any' | 'real'
 
 /**
  * Follows a job to its end and returns it as it ended.
  *
- * The live events only say that some job changed; what changed is read anew each time, from the byte after the last
- * one that was shown. So nothing depends on a connection that lives long: when the control plane is away (a restart),
- * this waits and goes on where it was. Only a server that was never reached, or that refuses, ends it.
+ * The live events only say that some job changed. The job and its output are then read again, from the byte after the last
+ * one that was shown. So a broken connection does no harm: when the control plane is away (a restart), this waits and goes
+ * on where it was. It ends with an error only when the server was never reached, or when the server refuses.
  *
- * A job is known by its run, not by its number: a restored database gives numbers again, and nothing of another run is
- * shown as if it were the same job's.
+ * A job is known by its run, not by its number. A restored database may give a number a second time. Nothing of another run
+ * is shown then.
  *
- * The status is read before the output: all output of a job is stored before its final status is, so that what is read
- * after a final status is complete.
+ * The status is read before the output. The service stores all output of a job before its final status. So the output is
+ * complete when it is read after a final status.
+ * @throws CliError; the reason of `signal` when it aborts
  */
 export async function followJob(
   client: Client,
@@ -56,7 +57,7 @@ export async function followJob(
         await wake.heard(signal)
         signal.throwIfAborted()
       } catch (error) {
-        // Before the first answer there is nothing to go on with: the server was never there.
+        // Without a first answer there is nothing to go on with, so the command fails.
         if (!isPassing(error) || position.status === '') throw error
         if (!lost) await sink.connectionLost(error)
         lost = true
@@ -71,14 +72,14 @@ export async function followJob(
 
 /** How far a job was followed. */
 interface Position {
-  /** The run that is followed; null: no service that tells it has answered yet. */
+  /** The run that is followed. Null: no answer has named it yet. */
   run: string | null
   offset: number
   status: string
   step: string | null
 }
 
-/** Notes the run at the first answer that tells it. @throws NotFoundError for an answer about another run */
+/** Notes the run when an answer names it for the first time. @throws NotFoundError for an answer about another run */
 function requireSameRun(position: Position, jobId: number, run: string | null): void {
   position.run ??= run
   if (run === null || run === position.run) return
@@ -89,7 +90,7 @@ function requireSameRun(position: Position, jobId: number, run: string | null): 
   )
 }
 
-/** Shows what is new since the last time; `position` moves on with every piece, also when a later one fails. */
+/** Shows what is new since the last time. `position` moves on with each piece, so it is right also when a later one fails. */
 async function readNews(
   client: Client,
   jobId: number,

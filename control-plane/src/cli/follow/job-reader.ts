@@ -2,14 +2,14 @@ import type { Client, Job } from '@holdfast/client'
 import { unreachable } from '../client/words.js'
 import { StrangeAnswerError } from '../errors.js'
 
-/** How long one piece of output may take; it has at most 1 MiB. */
+/** How long the request for one piece of output may take, in milliseconds. A piece has at most 1 MiB. */
 const PIECE_TIMEOUT_MS = 60_000
 
 /** The next bytes of a job's output. */
 export interface OutputPiece {
   readonly bytes: Uint8Array
   readonly nextOffset: number
-  /** The run of which they are; null: the service is older and does not say. */
+  /** The run that wrote these bytes. Null: the service is older and does not name it. */
   readonly runId: string | null
 }
 
@@ -37,7 +37,7 @@ export async function readOutput(
   return { bytes, nextOffset, runId: response.headers.get('x-run-id') }
 }
 
-/** The job without what is large in it. */
+/** Reads a job without its output, which may be large. */
 export function fetchJob(client: Client, jobId: number, signal?: AbortSignal): Promise<Job> {
   return client.getJob({ id: jobId, text: true, output: false }, { signal })
 }

@@ -4,7 +4,7 @@ import { writeLine, type Terminal } from '../terminal.js'
 import { createAnsiStripper } from './ansi-strip.js'
 import type { FollowingSink } from './terminal-sink.js'
 
-/** For programs: one JSON object a line on stdout, notices on stderr. */
+/** Makes a sink for programs. It writes one JSON object a line to stdout, and notices to stderr. */
 export function createJsonSink(terminal: Terminal, color: boolean): FollowingSink {
   const stripper = color ? null : createAnsiStripper()
   const decoder = new TextDecoder()
@@ -18,7 +18,7 @@ export function createJsonSink(terminal: Terminal, color: boolean): FollowingSin
         type: 'status',
         id: job.id,
         status: job.status,
-        // Who may give it, or who gave it.
+        // Says who may approve the job, or who has done so.
         ...(job.approval === null ? {} : { approval: job.approval }),
       }),
     async output(bytes, offset) {

@@ -3,8 +3,8 @@ import { createAnsiStripper, type OutputFilter } from './ansi-strip.js'
 import { createTerminalFilter } from './terminal-filter.js'
 
 /**
- * What the output of a job goes through on its way out; null: nothing, it stays byte for byte. A terminal gets nothing
- * but text and colours, since whoever wrote the output must not command the terminal of whoever reads it.
+ * The filter for the output of a job. Null: no filter, every byte stays. A terminal gets only text and colours, because the
+ * author of the output must not control the terminal of its reader.
  */
 export function outputFilter(output: Output, color: boolean): OutputFilter | null {
   if (output.isTerminal) return createTerminalFilter(color)

@@ -9,9 +9,9 @@ import { createTerminalSink } from './terminal-sink.js'
 /** How a job is followed. */
 export interface FollowOptions {
   readonly json: boolean
-  /** Undefined: colours when stdout takes them. */
+  /** Whether the output keeps its colours. Undefined: it does when stdout takes colours. */
   readonly color: boolean | undefined
-  /** True: a job that was given up is followed on until its real outcome. */
+  /** True: an abandoned job is followed until its real outcome. */
   readonly wait: boolean
 }
 
@@ -24,7 +24,7 @@ export async function runFollow(
 ): Promise<ExitCode> {
   const stop = new AbortController()
   let status = ''
-  // Only once: a second Ctrl-C ends the process at once, as it does everywhere.
+  // Heard only once: a second Ctrl-C ends the process at once, as in every program.
   const interrupt = (): void =>
     stop.abort(
       new InterruptedError(

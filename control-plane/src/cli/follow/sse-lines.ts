@@ -4,7 +4,10 @@ export interface ServerSentEvent {
   readonly data: string
 }
 
-/** Reads the events of a stream; `retry:` and comment lines only show that the server is there. */
+/**
+ * Reads the events of a stream. Other lines (`retry:`, comments) are left out.
+ * @param heard called whenever bytes arrive, because they show that the server is there
+ */
 export async function* serverSentEvents(
   body: AsyncIterable<Uint8Array>,
   heard: () => void,

@@ -20,16 +20,16 @@ const STRING_LETTERS = 'PX]^_k'
 const STRING_ENDS = '\u0007\u009c\u0018\u001a\r\n'
 /** Colours and styles: `CSI … m`. With a mark such as `>` before the numbers it is a command for the keyboard. */
 const COLOR = /^[\d;:]*$/
-/** A longer one is none. */
+/** A longer sequence is no colour. */
 const MAX_COLOR_LENGTH = 64
 /** What is never shown: control characters but tab and line ends, DEL, C1, and what turns the direction of text. */
 const NEVER_SHOWN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 const RESET = `${ESC}[0m`
 
 /**
- * Output of a job for a terminal: text, line feeds, carriage returns, tabs and, when they are wanted, colours. All other
- * commands are left out: they could write into the clipboard, have the terminal type answers, or rewrite the screen.
- * So are characters that turn the direction of text.
+ * Makes a filter for the output of a job on a terminal. It lets through text, line feeds, carriage returns, tabs and, when
+ * `color` is true, colours. It leaves out all other commands, because they could write into the clipboard, have the terminal
+ * type answers, or rewrite the screen. It also leaves out characters that change the direction of text.
  */
 export function createTerminalFilter(color: boolean): OutputFilter {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -54,7 +54,7 @@ export function createTerminalFilter(color: boolean): OutputFilter {
       state = 'text'
       return shown(character)
     }
-    // A line end or another control character breaks off what began.
+    // A line end or another control character ends a command that has begun.
     if (state !== 'text' && character >= ' ' && character < '\u007f') return takeOfCommand(character)
     state = character === CSI ? 'control' : STRING_STARTS.includes(character) ? 'string' : 'text'
     parameters = ''
@@ -90,7 +90,7 @@ export function createTerminalFilter(color: boolean): OutputFilter {
   }
 }
 
-/** The character itself, or nothing where it is none that is shown. */
+/** The character, or an empty text when it is never shown. */
 function shown(character: string): string {
   return NEVER_SHOWN.test(character) ? '' : character
 }

@@ -9,17 +9,18 @@ import { outputFilter } from './output-filter.js'
 import type { FollowSink } from './follow-job.js'
 import type { JobRecord } from '@holdfast/client'
 
-/** How often it is said what is left of a job, in milliseconds. Output comes in between. */
+/** Shortest time between two notices of how long a job will still take, in milliseconds. */
 const LEFT_EVERY_MS = 30_000
 
-/** A sink that also shows what is known while the job runs. */
+/** A sink that also shows the end of the job. */
 export interface FollowingSink extends FollowSink {
+  /** Call with the job as it ended, after all its output. */
   end(job: JobRecord): Promise<void>
 }
 
 /**
- * For people: the job's output on stdout as the playbook wrote it, everything else on stderr.
- * @param waits true when a job that is given up is followed on
+ * Makes a sink for people. It writes the output of the job to stdout as the playbook wrote it, and all else to stderr.
+ * @param waits true when an abandoned job is followed until its real outcome
  */
 export function createTerminalSink(terminal: Terminal, color: boolean, waits: boolean): FollowingSink {
   const filter = outputFilter(terminal.stdout, color)
@@ -53,7 +54,7 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
       midLine = bytes.at(-1) !== 0x0a
     },
     async left(estimate) {
-      // Only for a person who looks: nothing of it belongs to what a script keeps.
+      // Only for a person at a terminal. A script that keeps stderr does not need it.
       if (!terminal.stderr.isTerminal || performance.now() - leftSaidAt < LEFT_EVERY_MS) return
       leftSaidAt = performance.now()
       await notice(leftText(estimate))
@@ -79,7 +80,7 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
   }
 }
 
-/** Who may give an approval, to be put behind it; empty when the server does not say. */
+/** Who may approve, as the end of a sentence. Empty when the server does not tell. */
 function giversText(approval: JobRecord['approval']): string {
   if (approval === null) return ''
   const { title, roles } = approval
@@ -88,7 +89,7 @@ function giversText(approval: JobRecord['approval']): string {
   return `${name} by ${roles.some((role) => role === 'default' || role === 'public') ? 'anyone' : givers}`
 }
 
-/** Why a job has its status, to be put behind it; empty when there is nothing to say. */
+/** Why a job has its status, as the end of a sentence. Empty when there is no reason. */
 function reasonText(job: JobRecord): string {
   const reasons = [job.status_reason, job.detail].filter((text) => text !== null)
   return reasons.length > 0 ? `: ${printable(reasons.join('; '))}` : ''

@@ -1,9 +1,9 @@
-/** A bell that keeps ringing until somebody hears it: changes while the follower is busy are not missed. */
+/** A bell that rings until somebody hears it. So a change is not missed while the follower is busy. */
 export interface Wake {
   ring(): void
   /** Rings with an error that `heard` throws. */
   fail(error: unknown): void
-  /** Resolves at the next ring, at once when there was one since the last time. */
+  /** Resolves at the next ring, or at once when it has rung since the last call. Resolves also when the signal aborts. */
   heard(signal: AbortSignal): Promise<void>
 }
 

@@ -3,16 +3,16 @@ import type { Client } from '@holdfast/client'
 import { CliError, isPassing } from '../errors.js'
 import { serverSentEvents } from './sse-lines.js'
 
-/** How long to wait before connecting again: what the server asks for in its `hello`. */
+/** How long to wait before connecting again, in milliseconds. The server asks for the same time in its `hello`. */
 export const RECONNECT_MS = 3_000
 
-/** The server pings every 15 s; a stream that is silent for this long is dead. */
+/** A stream that is silent for this long is dead, in milliseconds. The server pings every 15 s. */
 const SILENCE_MS = 45_000
 
 /**
- * Watches the live events and calls `changed` whenever something of that name may have changed: at each event, and
- * whenever the stream begins or breaks, since events meanwhile are not sent again. Ends with the signal; throws only
- * what trying again does not mend.
+ * Watches the live events and calls `changed` whenever something of that name may have changed. It does so at each event. It
+ * also does so whenever the stream begins or breaks, because the server does not repeat events. Ends when the signal aborts.
+ * @throws CliError for a refusal, which a later try would meet again
  */
 export async function watchChanges(
   client: Client,
@@ -25,7 +25,7 @@ export async function watchChanges(
       await readStream(client, name, changed, signal)
     } catch (error) {
       if (signal.aborted) return
-      // Anything that is no CliError is a connection that broke in the middle.
+      // An error that is no CliError means that the connection broke in the middle.
       if (error instanceof CliError && !isPassing(error)) throw error
     }
     changed()

@@ -1,7 +1,7 @@
 import type { Job } from '@holdfast/client'
 import { durationText } from './time.js'
 
-/** How far a job is and what is left of it, in a sentence. */
+/** A sentence about how far a job is, and how long it will still take. */
 export function leftText(estimate: NonNullable<Job['estimate']>): string {
   const { progress, left_seconds: left, shortest_seconds: shortest, longest_seconds: longest, runs } = estimate
   const from = `by ${runs === 1 ? 'one earlier run' : `${runs} earlier runs`}`

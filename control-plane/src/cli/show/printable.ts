@@ -2,8 +2,8 @@ import { blankControls } from '@holdfast/protocol'
 import stripAnsi from 'strip-ansi'
 
 /**
- * Text from a server for one cell or line: names of tasks and hosts come from playbooks, and must be able neither to
- * break a table nor to send commands to the terminal, nor to turn the direction in which it is read.
+ * A text from a server, made safe for one cell or line. Names of tasks and hosts come from playbooks. They must not break a
+ * table, send commands to the terminal, or change the direction in which a text is read.
  */
 export function printable(text: string): string {
   return blankControls(stripAnsi(text))

@@ -10,18 +10,18 @@ export interface Column<Row> {
   readonly align?: 'right'
   /** Paints the value by its meaning as a status. */
   readonly status?: boolean
-  /** Put in brackets behind the value, where there is any. */
+  /** A text in brackets behind the value. Null: none. */
   readonly note?: (row: Row) => string | null
-  /** Its values are sentences or lists: a table breaks them into lines, and never cuts them off. */
+  /** True for sentences and lists: a table breaks them into lines and never cuts them off. */
   readonly isLong?: boolean
-  /** Its values are never cut off, such as times. */
+  /** True for values that are never cut off or broken, such as times. */
   readonly isWhole?: boolean
 }
 
-/** Longest value of a cell on a terminal, except in long columns; a pipe gets values whole. */
+/** Longest value of a cell on a terminal, in characters, except in long columns. A pipe gets complete values. */
 const CELL_LIMIT = 60
 
-/** A column that is not wider than this is never made narrower. */
+/** A column is never made narrower than this, in characters. */
 const LEAST_WIDTH = 10
 
 const NO_LINES = {
@@ -43,14 +43,14 @@ const NO_LINES = {
 }
 
 /**
- * Rows as aligned columns. A pipe gets bare text. A terminal gets a thin frame and colours, and never a line that is
- * longer than its width: a wide table loses its frame, then its wide columns become narrower, and at last each row
- * becomes a block with a line for each value.
+ * Rows as aligned columns. A pipe gets plain text. A terminal gets a thin frame and colours. No line is longer than the
+ * terminal is wide. So a wide table loses its frame. If it is still too wide, its wide columns become narrower. If that does
+ * not help, each row becomes a block with a line for each value.
  */
 export function tableText<Row>(output: Output, columns: readonly Column<Row>[], rows: readonly Row[]): string {
   if (!output.isTerminal) return drawn(output, columns, rows, { isFramed: false })
   const framed = drawn(output, columns, rows, { isFramed: true })
-  // The first line is the border, which consists of one sign for each place on the screen.
+  // The first line is the border. It has one character for each column of the screen.
   const [border = ''] = framed.split('\n')
   if (border.length <= output.columns) return framed
   const natural = border
@@ -66,7 +66,7 @@ export function tableText<Row>(output: Output, columns: readonly Column<Row>[], 
 const PADDING = 2
 const GAP = NO_LINES.middle
 
-/** Widths that together are not more than `most`: the widest columns are made narrower first. Null: there are none. */
+/** Widths whose sum is not above `most`. The widest columns are made narrower first. Null: it is not possible. */
 function fitting(natural: readonly number[], least: readonly number[], most: number): readonly number[] | null {
   const widths = [...natural]
   for (let sum = total(widths); sum > most; sum -= 1) {
@@ -89,7 +89,7 @@ function drawn<Row>(
   const table = new Table({
     head: columns.map((column) => paint(output, column.title, 'bold')),
     colAligns: columns.map((column) => column.align ?? 'left'),
-    // Colours are painted here and only here, so that NO_COLOR holds.
+    // The library must not add colours of its own, because of NO_COLOR.
     style: how.isFramed
       ? { head: [], border: [], compact: true }
       : { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
@@ -101,7 +101,7 @@ function drawn<Row>(
       columns.map((column, at) => {
         const content = cell(output, column, row)
         const width = how.widths?.[at]
-        // A cell that is no sentence is one line, and its end is cut off where it has no room.
+        // A cell of another column is one line. Its end is cut off when it is too long.
         if (width === undefined || column.isLong !== true) return content
         const hasLongWord = content.split(' ').some((word) => word.length > width)
         return { content, wordWrap: true, wrapOnWordBoundary: !hasLongWord }
@@ -140,7 +140,7 @@ function cell<Row>(output: Output, column: Column<Row>, row: Row): string {
   return (column.status ? paint(output, short, statusPaint(short)) : short) + (note === null ? '' : ` (${note})`)
 }
 
-/** Name and value, one pair a line, for a single thing. */
+/** The names and values of one thing, one pair a line. */
 export function fieldsText(output: Output, fields: readonly (readonly [string, unknown])[]): string {
   const width = Math.max(...fields.map(([name]) => name.length))
   return fields

@@ -1,4 +1,4 @@
-/** Seconds as people read them: `0.04 s`, `12.3 s`, `2 min 05 s`, `1 h 02 min`. */
+/** A duration in words: `0.04 s`, `12.3 s`, `2 min 05 s`, `1 h 02 min`. Null when it is not known. */
 export function durationText(seconds: number | null): string | null {
   if (seconds === null || !Number.isFinite(seconds)) return null
   if (seconds < 10) return `${seconds.toFixed(2)} s`
@@ -9,7 +9,7 @@ export function durationText(seconds: number | null): string | null {
   return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`
 }
 
-/** How long a job took, or has been taking until `now`. */
+/** How many seconds a job took, or has run until `now` (milliseconds since the epoch). Null: it has not begun. */
 export function jobSeconds(start: string | null, end: string | null, now: number): number | null {
   if (start === null) return null
   const until = end === null ? now : Date.parse(end)

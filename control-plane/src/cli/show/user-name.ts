@@ -1,4 +1,4 @@
-/** A user's name with its kind, since every kind has names of its own; local users are plain. */
+/** The name of a user with its kind, because two kinds may have the same name. A local user has no kind behind the name. */
 export function userName(name: string, type: string | null): string {
   return type === null || type === 'local' ? name : `${name} (${type})`
 }

@@ -7,9 +7,10 @@ import { type Terminal, writeLine } from '../../terminal.js'
 
 /** How often new records are asked for, in milliseconds. */
 const ASK_EVERY_MS = 1000
+/** Most records of one request. */
 const PAGE = 1000
 
-/** Of several control planes one may store a record a little later than another one that has a higher id. */
+/** So many ids before the newest record are read again: of several nodes, one may store a lower id a little later. */
 const OVERLAP_IDS = 200
 
 const RESTORED = 'The database of the control plane was restored: ids are given again. What follows is its audit trail.'
@@ -17,8 +18,8 @@ const RESTORED = 'The database of the control plane was restored: ids are given 
 type Filter = NonNullable<Parameters<Client['listAudit']>[0]>
 
 /**
- * Writes records of the audit trail, the oldest first, and then each new one, until Ctrl-C. While the control plane
- * is away it is asked again. No record comes twice. A restored database gives ids again: then it begins again with what
+ * Writes records of the audit trail, the oldest first, and then each new one, until Ctrl-C. When the control plane is away,
+ * it is asked again and again. No record comes twice. A restored database gives ids again: then it begins again with what
  * that database has.
  * @param filter what was asked for first, with the number of records
  * @param first the records to begin with, the newest first

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
 /** `holdfast audit list` */
 export const listCommand = (run: Run) =>
   command({
-    // Also what `holdfast audit` alone does.
+    // `holdfast audit` alone does the same.
     command: ['list', '$0'],
     describe: 'List who changed what, newest first (admins)',
     builder: (yargs) =>
@@ -33,7 +33,7 @@ export const listCommand = (run: Run) =>
           alias: 'f',
           type: 'boolean',
           default: false,
-          describe: 'The oldest first, one a line, and then each new one until Ctrl-C',
+          describe: 'Print the oldest first, one a line, and then each new one until Ctrl-C',
         }),
     handler: async (args) => {
       const client = await clientOf(run, args)

@@ -7,7 +7,7 @@ import { clientOf, clientOptions, command, type Run } from '../common.js'
 export const verifyCommand = (run: Run) =>
   command({
     command: 'verify',
-    describe: 'Look whether the audit trail is as it was written (admins); exit code 1 when it is not',
+    describe: 'Check whether the audit trail is as it was written (admins); exit code 1 when it is not',
     builder: (yargs) =>
       clientOptions(yargs).option('head', {
         type: 'string',
@@ -21,7 +21,7 @@ export const verifyCommand = (run: Run) =>
       await writeAnswer(run.terminal.stdout, args.json, found, () => {
         const outcome = found.ok
           ? `The audit trail is whole from position ${first} to ${head.position}.`
-          : `THE AUDIT TRAIL IS NOT WHOLE: ${problem ?? 'nobody knows why'}.`
+          : `THE AUDIT TRAIL IS NOT WHOLE: ${problem ?? 'the server gave no reason'}.`
         const later = unchained === 0 ? '' : `Not chained yet: ${unchained}.\n`
         return `${outcome}\n${later}Head: ${head.position}:${head.hash}\n`
       })

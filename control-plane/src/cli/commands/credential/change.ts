@@ -4,7 +4,8 @@ import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { credentialOptions, fieldsOf, findCredential } from './options.js'
 import { askedSecret, givenSecret } from '../../secret-input.js'
 
-const SECRET_HELP = 'The secret is asked for on the terminal, or read from standard input or a file; never an argument.'
+const SECRET_HELP =
+  'The secret is asked for on the terminal, or read from standard input or a file. It is never an argument.'
 
 /** `holdfast credential create` */
 export const createCommand = (run: Run) =>
@@ -45,7 +46,7 @@ export const updateCommand = (run: Run) =>
       const asked = args.askPassword ? await askedSecret(terminal, name) : undefined
       const body = { ...fields, password: asked ?? (await givenSecret(terminal, args)) }
       if (Object.values(body).every((value) => value === undefined)) {
-        throw new UsageError('What shall be changed? holdfast credential update --help lists it.')
+        throw new UsageError('Say what to change: holdfast credential update --help lists the options.')
       }
       const changed = await client.changeCredential({ id, body })
       await writeAnswer(terminal.stdout, args.json, changed, () => `Changed the credential ${changed.name}.\n`)

@@ -11,6 +11,6 @@ export const credentialCommands = (run: Run) =>
         .command(createCommand(run))
         .command(updateCommand(run))
         .command(deleteCommand(run))
-        .demandCommand(1, 'What about credentials? list, create, update or delete.'),
+        .demandCommand(1, 'Say what to do with credentials: list, create, update or delete.'),
     handler: () => undefined,
   })

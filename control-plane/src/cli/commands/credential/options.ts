@@ -6,7 +6,7 @@ import { clientOptions } from '../common.js'
 
 type DatabaseType = 'postgres' | 'mysql'
 
-/** What a credential says beside its name and its secret. */
+/** Adds the options for everything that a credential has beside its name, and for where its secret comes from. */
 export function credentialOptions<T>(yargs: Argv<T>) {
   return clientOptions(yargs)
     .option('type', {
@@ -37,7 +37,7 @@ export function credentialOptions<T>(yargs: Argv<T>) {
     })
 }
 
-/** The fields of a request body. */
+/** The fields of a request body, as the options give them. @throws UsageError */
 export async function fieldsOf(args: {
   readonly type: Credential['type'] | undefined
   readonly user: string | undefined
@@ -75,7 +75,7 @@ function portOf(text: string | undefined): number | undefined {
   return Number(text)
 }
 
-/** The credential of that id or name that can be changed over REST. @throws NotFoundError when there is none */
+/** Finds a credential by id or name. It must be one that can be changed over REST. @throws NotFoundError */
 export async function findCredential(client: Client, idOrName: string): Promise<Credential & { id: number }> {
   const { records } = await client.listCredentials()
   const named = records.filter((credential) => credential.name === idOrName)
@@ -84,7 +84,7 @@ export async function findCredential(client: Client, idOrName: string): Promise<
   if (stored?.id !== null && stored?.id !== undefined) return { ...stored, id: stored.id }
   throw new NotFoundError(
     found.length > 0
-      ? `The credential ${idOrName} stands in credentials.yaml of the control plane; change it there.`
+      ? `The credential ${idOrName} is in credentials.yaml of the control plane; change it there.`
       : `There is no credential with the id or name ${idOrName}; holdfast credential list shows them.`,
   )
 }

@@ -13,7 +13,7 @@ const NEEDS: Readonly<Record<FormFeature, string>> = {
   ssh: 'ssh',
   credentials: 'stored credentials',
   'other system': 'another system to run its jobs',
-  missing: 'functions that are not there',
+  missing: 'functions that do not exist',
 }
 
 function needText({ feature, fields, names }: FormNeed): string {
@@ -21,11 +21,11 @@ function needText({ feature, fields, names }: FormNeed): string {
   return NEEDS[feature] + which + (fields.length > 0 ? `: ${fields.join(', ')}` : '')
 }
 
-/** `holdfast form check`: what a load would say, without a server. */
+/** `holdfast form check`: finds what is wrong in form files, without a server. */
 export const checkCommand = (run: Run) =>
   command({
     command: 'check <files..>',
-    describe: 'Say what a load of form files would say, without a server; exit code 1 when something is wrong',
+    describe: 'Check form files without a server; exit code 1 when something is wrong',
     builder: (yargs) =>
       yargs
         .positional('files', {

@@ -1,9 +1,9 @@
 import type { ShownField } from './read-form.js'
 
-/** Options that are listed; of longer lists the rest is counted. */
+/** Most options that are listed. The rest is only counted. */
 const MOST_OPTIONS = 20
 
-/** What may be chosen in a field, as it is given on the command line; null: nothing is listed in the form. */
+/** The options of a field, as one gives them on the command line. Null: the form lists none. */
 export function optionsText({ values, valueColumn, type }: ShownField): string | null {
   if (values === null || values.length === 0) return null
   const words = values.map((option) => optionWord(option, type === 'radio' ? 'value' : valueColumn))
@@ -11,7 +11,7 @@ export function optionsText({ values, valueColumn, type }: ShownField): string |
   return words.slice(0, MOST_OPTIONS).join(', ') + (more > 0 ? `, and ${more} more` : '')
 }
 
-/** A record stands for one of its columns: the named one, or its first. */
+/** The word for one option. An option with several columns stands for one of them: the named one, or the first. */
 function optionWord(option: unknown, column: string | null): string {
   if (typeof option !== 'object' || option === null) return String(option)
   const record = option as Readonly<Record<string, unknown>>
@@ -19,7 +19,7 @@ function optionWord(option: unknown, column: string | null): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** What a value of the field has to be; null: the form says nothing about it. */
+/** The rules for a value of the field. Null: there are none. */
 export function rulesText(field: ShownField): string | null {
   const { regex, sameAs, dateType, dependencies } = field
   const rules = [
@@ -55,7 +55,7 @@ function rangeText(least: number | string | null, most: number | string | null, 
   return most === null ? null : `at most ${most}${unit}`
 }
 
-/** When the field is asked for. `!` before the name of the other field turns the condition around. */
+/** When a field is shown. A `!` before the name of the other field reverses the condition. */
 function conditionText(condition: NonNullable<ShownField['dependencies']>[number]): string {
   const { name, values, isValid } = condition
   const isTurned = name.startsWith('!')

@@ -13,6 +13,6 @@ export const formCommands = (run: Run) =>
         .command(listCommand(run))
         .command(showCommand(run))
         .command(checkCommand(run))
-        .demandCommand(1, 'What about forms? list, show or check.'),
+        .demandCommand(1, 'Say what to do with forms: list, show or check.'),
     handler: () => undefined,
   })

@@ -16,7 +16,7 @@ const condition = v.object({
   isValid: v.optional(v.boolean()),
 })
 
-/** What people read of a field. Forms say more, and `--json` has it. A property of another shape is passed over. */
+/** The part of a field that is printed for people; `--json` has all of it. A property with another type counts as absent. */
 const fieldSchema = v.object({
   name: v.fallback(v.optional(v.string(), ''), ''),
   type: v.fallback(v.optional(v.string(), 'text'), 'text'),
@@ -43,7 +43,7 @@ const fieldSchema = v.object({
   subform: text,
   dependencies: v.fallback(v.optional(v.nullable(v.array(condition)), null), null),
 })
-/** A field of a form, as people read it. */
+/** A field of a form, as it is printed for people. */
 export type ShownField = v.InferOutput<typeof fieldSchema>
 
 const stepSchema = v.object({ name: text, subform: v.string(), optional: flag })
@@ -68,20 +68,20 @@ const formSchema = v.object({
 
 /** Fields that are filled in together: those of the form, of a step of its wizard, or of the rows of a list. */
 export interface FieldGroup {
-  /** Under which name values of these fields are given; null: under their own names. */
+  /** The name of the step or list under which the values are given. Null: they are given under their own names. */
   readonly under: string | null
   readonly isRows: boolean
   readonly fields: readonly ShownField[]
 }
 
-/** The whole of a form that may be launched, as the service has it. @throws NotFoundError, CliError */
+/** Asks for a form that the caller may launch, with all that the service tells of it. @throws NotFoundError, CliError */
 export async function fetchForm(client: Client, name: string) {
   const form = (await client.getForm({ name })).forms[0]
   if (form) return form
   throw new NotFoundError(`There is no form ${JSON.stringify(name)} that you may launch; see holdfast form list.`)
 }
 
-/** What kind of form it is, its own sentence about itself, and its limits if it has any. */
+/** Type, description and limits of a form, by name. */
 export function headOf(form: unknown): Readonly<Record<string, string | null>> {
   const { type, description, timeout, concurrency } = v.parse(formSchema, form)
   return {
@@ -110,7 +110,7 @@ export function fieldGroupsOf(form: unknown): FieldGroup[] {
   const { fields: own, wizard, subforms } = v.parse(formSchema, form)
   const byName = new Map(subforms.map((subform) => [subform.name, subform.fields]))
 
-  /** @param above the subforms from the form down to here: one in itself is not shown again */
+  /** @param above the subforms around this group. A subform that contains itself is not listed again */
   function groupsOf(group: FieldGroup, above: readonly string[]): FieldGroup[] {
     const ofLists = group.fields.flatMap(({ name, subform }) => {
       if (subform === null || above.includes(subform)) return []

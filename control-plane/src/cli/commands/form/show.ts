@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<ShownField>[] = [
   { title: 'label', value: (field) => field.label, isLong: true },
   { title: 'help', value: (field) => field.help, isLong: true },
 ]
-/** Shown only where some field says such a thing. */
+/** Columns that are left out when no field has a value for them. */
 const SELDOM = new Set(['options', 'rules', 'help'])
 
 /** `holdfast form show`: what a form asks for. */

@@ -1,10 +1,10 @@
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
-/** What becomes of a job that waits for an approval; each is one call of the interface. */
+/** The two decisions about a job that waits for an approval. Each is one request. */
 const DECISIONS = {
   approve: 'Approve a job that waits for it, so that it runs',
-  reject: 'Refuse the approval of a job, which then never runs',
+  reject: 'Refuse the approval of a job; it then never runs',
 } as const
 
 /** `holdfast job approve|reject`. */
@@ -22,7 +22,7 @@ export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
         type: 'boolean',
         default: false,
         hidden: decision !== 'approve',
-        describe: 'Approve what would run now, although it changed since the approval was asked for',
+        describe: 'Approve the job as it would run now, although it has changed since the approval was asked for',
       })
     },
     handler: async (args) => {

@@ -1,7 +1,7 @@
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
-/** `holdfast job delete`: an ended job with its output and events. */
+/** `holdfast job delete`: removes an ended job with its output and events. */
 export const deleteCommand = (run: Run) =>
   command({
     command: 'delete <id>',

@@ -10,7 +10,7 @@ import { outputFilter } from '../../follow/output-filter.js'
 import { writeLine, type Terminal } from '../../terminal.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
-/** `holdfast job download`: the output of a job as text, into a file or to stdout. */
+/** `holdfast job download`: writes the output of a job as text, into a file or to stdout. */
 export const downloadCommand = (run: Run) =>
   command({
     command: 'download <id>',
@@ -43,7 +43,7 @@ async function copy(body: Readable, terminal: Terminal, server: string): Promise
   if (rest) await terminal.stdout.write(rest)
 }
 
-/** The file appears under its name only when it is whole. */
+/** Saves the output in a file. The file gets its name only when it is complete. @throws CliError */
 async function save(body: Readable, path: string, terminal: Terminal, server: string): Promise<void> {
   const partial = `${path}.partial`
   const file = createWriteStream(partial)

@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<JobEventRecord>[] = [
   { title: 'duration', value: (event) => durationText(event.duration), align: 'right' },
 ]
 
-/** `holdfast job events`: what happened in the playbook, task by task, host by host. */
+/** `holdfast job events`: lists what happened in the playbook, task by task, host by host. */
 export const eventsCommand = (run: Run) =>
   command({
     command: 'events <id>',
@@ -22,7 +22,7 @@ export const eventsCommand = (run: Run) =>
     builder: (yargs) =>
       clientOptions(yargs)
         .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
-        .option('failed', { type: 'boolean', default: false, describe: 'Only what failed, and hosts that are away' })
+        .option('failed', { type: 'boolean', default: false, describe: 'Only what failed, and unreachable hosts' })
         .option('host', { type: 'string', requiresArg: true, describe: 'Only events of this host' })
         .option('task', { type: 'string', requiresArg: true, describe: 'Only events of tasks of this name' }),
     handler: async (args) => {
@@ -36,7 +36,7 @@ export const eventsCommand = (run: Run) =>
     },
   })
 
-/** Page by page, so that neither side holds more than it must; an empty page is the end. */
+/** Reads all events, page by page, so that the service need not hold all of them at once. An empty page is the end. */
 async function readEvents(
   client: Client,
   jobId: number,

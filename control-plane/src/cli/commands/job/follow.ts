@@ -2,7 +2,7 @@ import { exitCodesText } from '../../exit-codes.js'
 import { runFollow } from '../../follow/run-follow.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
-/** `holdfast job follow`: the output of a job, live, from its beginning to its end. */
+/** `holdfast job follow`: shows the output of a job, live, from its beginning to its end. */
 export const followCommand = (run: Run) =>
   command({
     command: 'follow <id>',

@@ -36,7 +36,7 @@ export const jobCommands = (run: Run) =>
         .command(deleteCommand(run))
         .demandCommand(
           1,
-          'What about jobs? launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, search, output, download or delete.',
+          'Say what to do with jobs: launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, search, output, download or delete.',
         ),
     handler: () => undefined,
   })

@@ -12,7 +12,7 @@ interface LaunchAnswers {
 }
 
 /**
- * What a launch is to be made with: what was given, and what a person answers where that was asked for.
+ * Collects the values and files of a launch. With --ask a person answers the questions that the options leave open.
  * @returns null when nothing is to be launched: the values were printed, or the person said no
  * @throws UsageError without a terminal to ask at
  */
@@ -47,13 +47,13 @@ async function ask(
   if (!stdin.isTTY || !stderr.isTerminal) {
     throw new UsageError('--ask needs a terminal. Give the values with -e or --from-file.')
   }
-  // Loaded only here: other commands ask nothing.
+  // Loaded only here, because other commands ask no such questions.
   const [{ Prompts }, { askForm }, { summaryOf }] = await Promise.all([
     import('../../ask/prompts.js'),
     import('../../ask/ask-form.js'),
     import('../../ask/summary.js'),
   ])
-  // Questions go to stderr, so that what is printed can go into a file.
+  // Questions go to stderr, because --print writes the values to stdout.
   const prompts = new Prompts({ input: stdin, output: process.stderr })
   prompts.title(form.name)
   if (form.description !== null) prompts.say(form.description)

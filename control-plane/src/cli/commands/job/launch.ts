@@ -19,7 +19,7 @@ export const launchCommand = (run: Run) =>
           alias: 'e',
           type: 'string',
           array: true,
-          // One value for each -e: without this, `-e a=1 "Hello world"` would take the form's name as well.
+          // One value for each -e: without this, `-e a=1 "Hello world"` would take the name of the form as a value, too.
           nargs: 1,
           default: [] as string[],
           defaultDescription: 'none',
@@ -39,7 +39,7 @@ export const launchCommand = (run: Run) =>
         .option('from-file', {
           type: 'string',
           requiresArg: true,
-          describe: 'Values of the fields from a file in JSON or YAML; -e counts over it',
+          describe: 'Values of the fields from a file in JSON or YAML; a value of -e replaces one of the file',
         })
         .option('ask', {
           type: 'boolean',
@@ -79,7 +79,7 @@ export const launchCommand = (run: Run) =>
       const unknown = launched.unknown_fields ?? []
       if (unknown.length > 0) {
         await run.terminal.stderr.write(
-          `Warning: the form has no field called ${unknown.join(', ')}; these values count for nothing.\n`,
+          `Warning: the form has no field called ${unknown.join(', ')}; these values are not used.\n`,
         )
       }
       await showNewJob(run, client, launched, `Launched job ${launched.id} of ${args.form}.`, args)
@@ -95,9 +95,9 @@ interface Launch {
 }
 
 /**
- * The values go out twice: as the values of the form's fields, which a service that checks launches builds the variables
- * from, and as variables for one that does not (LAUNCH_VALIDATION=off). It uses the one or the other. The names of
- * credentials do likewise: as values of the fields that ask for one, and by themselves.
+ * The body of a launch request. It has the values twice. A service that checks launches makes the variables from the field
+ * values (`rawFormData`). A service with LAUNCH_VALIDATION=off uses the variables (`extravars`). The names of credentials are
+ * there twice, too: as values of the fields that ask for one, and by themselves.
  */
 function bodyOf(formName: string, values: ExtraVars, credentials: Launch['credentials'], verbose: boolean): Launch {
   const { __verbose__, ...fields } = verbose ? { ...values, __verbose__: true } : values
@@ -105,7 +105,7 @@ function bodyOf(formName: string, values: ExtraVars, credentials: Launch['creden
   return { formName, extravars, rawFormData: { ...credentials, ...fields }, credentials }
 }
 
-/** The names that `--credential` gives, by variable. @throws UsageError */
+/** The names of credentials by field or variable, as `--credential` gives them. Undefined: none. @throws UsageError */
 export function credentialNames(given: readonly string[]): Launch['credentials'] {
   if (given.length === 0) return undefined
   return Object.fromEntries(

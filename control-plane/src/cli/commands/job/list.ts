@@ -12,7 +12,7 @@ const COLUMNS: readonly Column<JobRecord>[] = [
     title: 'status',
     value: (job) => job.status,
     status: true,
-    // It is abandoned, and it still runs.
+    // An abandoned job whose runner is connected still runs.
     note: (job) => (job.status === 'abandoned' && job.connected === true ? 'connected' : null),
   },
   { title: 'start', value: (job) => localTime(job.start), isWhole: true },

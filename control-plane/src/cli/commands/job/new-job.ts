@@ -7,14 +7,14 @@ import { writeAnswer } from '../../show/answer.js'
 import { writeLine } from '../../terminal.js'
 import type { Run } from '../common.js'
 
-/** What a command that makes a job does with it afterwards. */
+/** The options that say what happens after a job was made. */
 export interface NewJobArgs {
   follow: boolean
   wait: boolean
   color: boolean | undefined
 }
 
-/** Options of commands that make a job and may follow it. */
+/** Adds the options of commands that make a job and may follow it. */
 export function newJobOptions<T>(yargs: Argv<T>): Argv<T & NewJobArgs & { readonly file: string[] }> {
   return yargs
     .option('file', {
@@ -34,7 +34,7 @@ export function newJobOptions<T>(yargs: Argv<T>): Argv<T & NewJobArgs & { readon
     .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
 }
 
-/** Makes a job by a request: when its answer is lost, nobody knows whether there is one, and the error says so. */
+/** Sends a request that makes a job. When its answer is lost, the error says that there may be a job. @throws CliError */
 export async function askForJob<Answer>(request: () => Promise<Answer>): Promise<Answer> {
   try {
     return await request()
@@ -50,7 +50,7 @@ export async function askForJob<Answer>(request: () => Promise<Answer>): Promise
   }
 }
 
-/** True when no connection was made, so that the server cannot have seen the launch. */
+/** Whether no connection was made. Then the server cannot have seen the launch. */
 function wasNeverSent(error: UnreachableError): boolean {
   const cause = error.cause instanceof Error && error.cause.cause instanceof Error ? error.cause.cause : error.cause
   const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''

@@ -3,11 +3,11 @@ import { CliError } from '../../errors.js'
 import { outputFilter } from '../../follow/output-filter.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
-/** `holdfast job output`: what was printed for a host or a task. */
+/** `holdfast job output`: prints the output for a host or a task. */
 export const outputCommand = (run: Run) =>
   command({
     command: 'output <id>',
-    describe: 'Print what a job printed for a host, for a task, or for a task at a host',
+    describe: 'Print the output of a job for one host, for one task, or for one task on one host',
     builder: (yargs) =>
       clientOptions(yargs)
         .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })

@@ -5,8 +5,9 @@ import { optionsText } from '../form/field-words.js'
 import { fetchForm, fieldGroupsOf } from '../form/read-form.js'
 
 /**
- * Makes a request that launches a form. When values are refused, the error names what may be chosen in those fields.
- * @param formName asked for only then
+ * Sends a request that launches a form. When values are refused, the error names the options of those fields.
+ * @param formName is called only when values are refused
+ * @throws CliError
  */
 export async function withOptionsSaid<Answer>(
   client: Client,
@@ -23,7 +24,7 @@ export async function withOptionsSaid<Answer>(
   }
 }
 
-/** What may be chosen, by the path of the field. Nothing when the form cannot be had: the refusal counts more. */
+/** The options by the path of the field. Empty when the form cannot be read, because the refusal is more important. */
 async function optionsByField(client: Client, formName: () => Promise<string>): Promise<ReadonlyMap<string, string>> {
   try {
     const groups = fieldGroupsOf(await fetchForm(client, await formName()))

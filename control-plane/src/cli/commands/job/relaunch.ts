@@ -18,7 +18,7 @@ export const relaunchCommand = (run: Run) =>
           alias: 'e',
           type: 'string',
           array: true,
-          // One value for each -e: without this, `-e a=1 12` would take the job's id as well.
+          // One value for each -e: without this, `-e a=1 12` would take the id of the job as a value, too.
           nargs: 1,
           default: [] as string[],
           defaultDescription: 'none',
@@ -28,7 +28,7 @@ export const relaunchCommand = (run: Run) =>
         .option('values', {
           type: 'string',
           requiresArg: true,
-          describe: 'File (JSON or YAML) with field values to change; -e counts over it',
+          describe: 'File (JSON or YAML) with field values to change; a value of -e replaces one of the file',
         })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .example('$0 job relaunch 12 -f', 'as it ran, and watch')

@@ -4,21 +4,21 @@ import { writeAnswer } from '../../show/answer.js'
 import { printable } from '../../show/printable.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
-/** Lines that are shown. */
+/** Most lines that are shown. */
 const MOST_LINES = 100
-/** Bytes of the output around a hit. A longer line is shown in part. */
+/** So many bytes before and after a hit are read. A longer line is shown in part. */
 const AROUND = 2000
 
-/** `holdfast job search`: the lines of an output with a text. */
+/** `holdfast job search`: shows the lines of an output that have a text. */
 export const searchCommand = (run: Run) =>
   command({
     command: 'search <id> <text>',
-    describe: 'Show the lines of the output of a job that have a text, with their numbers',
+    describe: 'Show the lines of the output of a job that contain a text, with their numbers',
     builder: (yargs) =>
       clientOptions(yargs)
         .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
-        .positional('text', { type: 'string', demandOption: true, describe: 'Literal text' })
-        .option('case', { type: 'boolean', default: false, describe: 'Large and small letters are different' }),
+        .positional('text', { type: 'string', demandOption: true, describe: 'The text as it is, not a pattern' })
+        .option('case', { type: 'boolean', default: false, describe: 'Upper and lower case are different' }),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
@@ -33,7 +33,7 @@ export const searchCommand = (run: Run) =>
     },
   })
 
-/** The service searches for a second at a time, so it is asked until it has come to the end. */
+/** Asks for all hits. The service searches for one second at each request, so it is asked until it has reached the end. */
 async function allHits(
   client: Client,
   request: { readonly id: number; readonly q: string; readonly case: boolean },
@@ -47,7 +47,7 @@ async function allHits(
   return hits
 }
 
-/** `12: text of the line`, numbered from 1 on. */
+/** The lines as `12: text of the line`. The first line has the number 1. */
 async function textsOf(client: Client, id: number, lines: readonly (readonly [number, number])[]): Promise<string[]> {
   const texts: string[] = []
   for (const [line, byte] of lines) {

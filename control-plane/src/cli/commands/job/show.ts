@@ -1,13 +1,13 @@
 import type { Job } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
-import { partsOf, partsText } from './parts.js'
+import { childJobsOf, childJobsText } from './child-jobs.js'
 import { leftText } from '../../show/left.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
 import { waitsFor } from './waits-for.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
-/** Said elsewhere, or too long for a terminal; `--json` has everything. */
+/** Values that are left out: they are shown in other words below, or are too long for a terminal. `--json` has all. */
 const LEFT_OUT = new Set([
   'output',
   'payload',
@@ -19,12 +19,12 @@ const LEFT_OUT = new Set([
   'streams',
   'integrity',
 ])
-/** Most hosts of a task that are named. */
+/** Most hosts of a task that are named. The others are counted. */
 const MOST_HOSTS = 5
 
 const TIMES = new Set(['start', 'end', 'abandoned_at'])
 
-/** `holdfast job show`: one job with its extra variables. */
+/** `holdfast job show`: shows one job with its extra variables. */
 export const showCommand = (run: Run) =>
   command({
     command: 'show <id>',
@@ -34,9 +34,9 @@ export const showCommand = (run: Run) =>
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
-      // Without its output, which may be large, the service also says where the job is.
+      // The output may be large, so it is left out. The service then also says where the job is.
       const job = await client.getJob(args.json ? { id: jobId, text: true } : { id: jobId, output: false })
-      const parts = args.json ? null : await partsOf(client, job.subjobs)
+      const children = args.json ? null : await childJobsOf(client, job.subjobs)
       await writeAnswer(run.terminal.stdout, args.json, job, () => {
         const fields = Object.entries(job)
           .filter(([name]) => !LEFT_OUT.has(name))
@@ -54,7 +54,9 @@ export const showCommand = (run: Run) =>
           ['took', took],
         ]
         const text = fieldsText(run.terminal.stdout, [...fields, ...more])
-        return parts === null || parts.shown.length === 0 ? text : `${text}\n${partsText(run.terminal.stdout, parts)}`
+        return children === null || children.shown.length === 0
+          ? text
+          : `${text}\n${childJobsText(run.terminal.stdout, children)}`
       })
     },
   })
@@ -63,7 +65,7 @@ function limitWords({ seconds, used_seconds: used }: NonNullable<Job['time_limit
   return `${durationText(seconds) ?? ''}, of which ${durationText(used) ?? ''} are used`
 }
 
-/** A task with the hosts that are at it: `Install (task 17) on web1, web2 and 3 more since 2026-11-20 08:15:30`. */
+/** A task and the hosts on which it runs: `Install (task 17) on web1, web2 and 3 more since 2026-11-20 08:15:30`. */
 function tasksWords({ id, task, hosts, count, since }: NonNullable<Job['place']>['tasks'][number]): string {
   const shown = hosts.slice(0, MOST_HOSTS)
   const more = count > shown.length ? ` and ${count - shown.length} more` : ''

@@ -18,11 +18,11 @@ const COLUMNS: readonly Column<OutlineRecord>[] = [
   { title: 'result', value: resultOf, isLong: true },
 ]
 
-/** `holdfast job timeline`: plays and tasks in the order in which they began, and how long each took. */
+/** `holdfast job timeline`: shows plays and tasks in the order in which they began, and how long each took. */
 export const timelineCommand = (run: Run) =>
   command({
     command: 'timeline <id>',
-    describe: 'Show the plays and tasks of a job, how long each took, and what came of it',
+    describe: 'Show the plays and tasks of a job, how long each took, and its result',
     builder: (yargs) =>
       clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
     handler: async (args) => {
@@ -34,7 +34,7 @@ export const timelineCommand = (run: Run) =>
     },
   })
 
-/** Both times are of the runner's clock. What goes on has no duration yet. */
+/** How long a play or task took. Null while it runs. Both times are of the clock of the runner. */
 function tookOf({ started, ended }: OutlineRecord): string | null {
   return ended === null ? null : durationText(jobSeconds(started, ended, 0))
 }

@@ -2,8 +2,8 @@ import type { Job } from '@holdfast/client'
 import { localTime } from '../../show/time.js'
 
 /**
- * What a job that does not run waits for, in words; null when it waits for nothing, or when the service is too old to
- * say it.
+ * What a job that does not run waits for, in words. Null when it waits for nothing, or when the service is too old to
+ * tell.
  */
 export function waitsFor({ status, approval, place }: Pick<Job, 'status' | 'approval' | 'place'>): string | null {
   if (status === 'approve') return approvalWords(approval)

@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<Notification>[] = [
   { title: 'problem', value: ({ problem }) => problem },
 ]
 
-/** How one delivery went, in a sentence. */
+/** A sentence about the result of one delivery. */
 export function wordsOf({ state, recipient, problem }: Notification): string {
   if (state === 'sent') return `It arrived at ${recipient}.\n`
   return `It did not arrive at ${recipient}: ${problem ?? 'it is being sent'}.\n`
@@ -24,7 +24,7 @@ export function wordsOf({ state, recipient, problem }: Notification): string {
 export const listCommand = (run: Run) =>
   command({
     command: 'list',
-    describe: 'List what was or will be sent, the newest first',
+    describe: 'List the notifications that were sent or will be sent, the newest first',
     builder: (yargs) =>
       clientOptions(yargs)
         .option('state', { choices: ['waiting', 'sent', 'failed'] as const, describe: 'Only those in this state' })
@@ -63,7 +63,7 @@ export const retryCommand = (run: Run) =>
 export const testMailCommand = (run: Run) =>
   command({
     command: 'test-mail <address>',
-    describe: 'Send a mail at once, and say what came of it',
+    describe: 'Send a test mail at once, and print the result',
     builder: (yargs) =>
       clientOptions(yargs).positional('address', { type: 'string', demandOption: true, describe: 'To whom' }),
     handler: async (args) => {

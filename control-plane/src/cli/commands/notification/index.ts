@@ -17,7 +17,7 @@ export const notificationCommands = (run: Run) =>
         .command(testMailCommand(run))
         .demandCommand(
           1,
-          'What about notifications? list, retry, targets, add-target, change-target, remove-target, test or test-mail.',
+          'Say what to do with notifications: list, retry, targets, add-target, change-target, remove-target, test or test-mail.',
         ),
     handler: () => undefined,
   })

@@ -20,7 +20,7 @@ const idPosition = <Given>(yargs: Argv<Given>) =>
   yargs.positional('id', { type: 'string', demandOption: true, describe: 'Number of the target' })
 
 const eventsOption = <Given>(yargs: Argv<Given>) =>
-  yargs.option('event', { choices: EVENTS, array: true, requiresArg: true, describe: 'What it is told of' })
+  yargs.option('event', { choices: EVENTS, array: true, requiresArg: true, describe: 'An event that it gets' })
 
 /** `holdfast notification targets` */
 export const targetsCommand = (run: Run) =>
@@ -41,7 +41,7 @@ export const targetsCommand = (run: Run) =>
 export const addCommand = (run: Run) =>
   command({
     command: 'add-target <name> <url>',
-    describe: 'Tell an address of events; prints the secret that signs what is sent',
+    describe: 'Send webhooks to an address; prints the secret that signs them',
     builder: (yargs) =>
       eventsOption(clientOptions(yargs))
         .positional('name', { type: 'string', demandOption: true, describe: 'What forms call it' })
@@ -50,7 +50,7 @@ export const addCommand = (run: Run) =>
       const client = await clientOf(run, args)
       const body = { name: String(args.name), url: String(args.url), events: args.event ?? [...EVENTS] }
       const made = await client.createNotificationTarget({ body })
-      const secret = made.secret === undefined ? '' : `Its secret, which is shown this once: ${made.secret}\n`
+      const secret = made.secret === undefined ? '' : `Its secret, which is shown only now: ${made.secret}\n`
       await writeAnswer(
         run.terminal.stdout,
         args.json,
@@ -68,7 +68,7 @@ export const changeCommand = (run: Run) =>
     builder: (yargs) =>
       eventsOption(idPosition(clientOptions(yargs)))
         .option('url', { type: 'string', requiresArg: true, describe: 'Where the webhooks go' })
-        .option('enabled', { type: 'boolean', describe: 'Whether it is told; --no-enabled turns it off' }),
+        .option('enabled', { type: 'boolean', describe: 'Whether it gets webhooks; --no-enabled turns it off' }),
     handler: async (args) => {
       const id = numberOf(args.id, 'target', 'targets')
       const client = await clientOf(run, args)
@@ -92,7 +92,7 @@ export const changeCommand = (run: Run) =>
 export const removeCommand = (run: Run) =>
   command({
     command: 'remove-target <id>',
-    describe: 'Tell an address no more; what waits for it is given up',
+    describe: 'Remove a target; notifications that wait for it are given up',
     builder: (yargs) => idPosition(clientOptions(yargs)),
     handler: async (args) => {
       const id = numberOf(args.id, 'target', 'targets')
@@ -106,7 +106,7 @@ export const removeCommand = (run: Run) =>
 export const testCommand = (run: Run) =>
   command({
     command: 'test <id>',
-    describe: 'Send a target the event "test" at once, and say what came of it',
+    describe: 'Send the event "test" to a target at once, and print the result',
     builder: (yargs) => idPosition(clientOptions(yargs)),
     handler: async (args) => {
       const id = numberOf(args.id, 'target', 'targets')

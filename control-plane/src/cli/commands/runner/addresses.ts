@@ -12,11 +12,11 @@ const COLUMNS: readonly Column<RunnerAddress>[] = [
   { title: 'problem', value: ({ problem }) => problem },
 ]
 
-/** `holdfast runner add`: an address that the control plane dials. */
+/** `holdfast runner add`: adds an address that the control plane dials. */
 export const addCommand = (run: Run) =>
   command({
     command: 'add',
-    describe: 'Dial a runner whose host may not dial out (its agent has RTE_MODE=inbound)',
+    describe: 'Have the control plane dial a runner whose host may not dial out (its agent has RTE_MODE=inbound)',
     builder: (yargs) =>
       clientOptions(yargs)
         .option('address', {
@@ -28,7 +28,7 @@ export const addCommand = (run: Run) =>
         .option('name', {
           type: 'string',
           requiresArg: true,
-          describe: 'What the runner must be called; another one is turned away',
+          describe: 'The name that the runner must have; another one is refused',
         })
         .option('fingerprint', { type: 'string', requiresArg: true, describe: 'The only key that may answer there' }),
     handler: async (args) => {
@@ -40,7 +40,7 @@ export const addCommand = (run: Run) =>
     },
   })
 
-/** `holdfast runner addresses`: what is dialled, and what is wrong with it. */
+/** `holdfast runner addresses`: lists the addresses that are dialled, and what is wrong with them. */
 export const addressesCommand = (run: Run) =>
   command({
     command: 'addresses',
@@ -55,11 +55,11 @@ export const addressesCommand = (run: Run) =>
     },
   })
 
-/** `holdfast runner remove-address`: an address that is dialled no more. */
+/** `holdfast runner remove-address`: removes an address that is dialled. */
 export const removeAddressCommand = (run: Run) =>
   command({
     command: 'remove-address <id>',
-    describe: 'Dial an address no more; its runner stays',
+    describe: 'Remove an address, so that it is no longer dialled; its runner stays',
     builder: (yargs) =>
       clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the address' }),
     handler: async (args) => {

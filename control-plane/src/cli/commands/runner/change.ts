@@ -5,7 +5,7 @@ import { writeAnswer } from '../../show/answer.js'
 import { type ClientArgs, clientOf, clientOptions, command, type Run } from '../common.js'
 import { findRunner } from './find-runner.js'
 
-/** What an admin sets of a runner, each left out: it stays. */
+/** What an admin can set for a runner. What is left out stays as it is. */
 type Changes = Parameters<Client['changeRunner']>[0]['body']
 
 function runnerOptions<T>(yargs: Argv<T>) {
@@ -23,7 +23,7 @@ async function change(
   await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${runner.fingerprint})\n`)
 }
 
-/** `holdfast runner set`: switches and limits. */
+/** `holdfast runner set`: changes switches and limits of a runner. */
 export const setCommand = (run: Run) =>
   command({
     command: 'set <runner>',
@@ -34,29 +34,29 @@ export const setCommand = (run: Run) =>
         .option('max-jobs', {
           type: 'string',
           requiresArg: true,
-          describe: 'Playbooks at once; 0 is no limit, agent gives way to what its agent says (RTE_MAX_JOBS)',
+          describe: 'Most playbooks at once; 0: no limit; agent: the limit that its agent has (RTE_MAX_JOBS)',
         })
         .option('description', { type: 'string', requiresArg: true, describe: 'What it is for' }),
     handler: async (args) => {
       const { enabled, description } = args
       const max_jobs = maxJobsOf(args.maxJobs)
       if ([enabled, description, max_jobs].every((one) => one === undefined)) {
-        throw new UsageError('What shall be set? --enabled, --no-enabled, --max-jobs or --description.')
+        throw new UsageError('Say what to set: --enabled, --no-enabled, --max-jobs or --description.')
       }
       await change(run, args, () => ({ enabled, description, max_jobs }))
     },
   })
 
-/** `holdfast runner default`: the runner of forms that name none. */
+/** `holdfast runner default`: chooses the runner of forms that name none. */
 export const defaultCommand = (run: Run) =>
   command({
     command: 'default <runner>',
-    describe: 'Make a runner the default one, which forms get that name no runner',
+    describe: 'Make a runner the default one. Forms that name no runner use it',
     builder: runnerOptions,
     handler: (args) => change(run, args, () => ({ is_default: true })),
   })
 
-/** `holdfast runner rename`: the name that forms and roles use. */
+/** `holdfast runner rename`: changes the name that forms and roles use. */
 export const renameCommand = (run: Run) =>
   command({
     command: 'rename <runner> <name>',
@@ -66,7 +66,7 @@ export const renameCommand = (run: Run) =>
     handler: (args) => change(run, args, () => ({ name: args.name })),
   })
 
-/** `holdfast runner remove`: out of the list. */
+/** `holdfast runner remove`: removes a runner from the list. */
 export const removeCommand = (run: Run) =>
   command({
     command: 'remove <runner>',

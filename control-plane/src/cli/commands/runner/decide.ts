@@ -4,13 +4,13 @@ import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { findRunner } from './find-runner.js'
 
-/** What an admin decides about a runner; each is one call of the interface. */
+/** The decisions of an admin about a runner. Each is one request. */
 const DECISIONS = {
   approve: 'Let a runner that asks to join run jobs',
-  reject: 'Turn a request to join down; the runner may ask again',
+  reject: 'Reject a request to join; the runner may ask again',
   revoke: 'Take an approved runner out of service at once',
   reinstate: 'Let a revoked runner in again; its playbooks went on meanwhile',
-  accept: 'Let in what was refused as a clone: the state folder of the runner was restored from an older copy',
+  accept: 'Let in a runner that was refused as a clone, because its state folder was restored from an older copy',
 } as const
 
 const ASK = {

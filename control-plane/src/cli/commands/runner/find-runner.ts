@@ -1,7 +1,7 @@
 import type { Client, Runner } from '@holdfast/client'
 import { NotFoundError, UsageError } from '../../errors.js'
 
-/** The runner of that id or name. @throws NotFoundError when there is none, UsageError when there are several */
+/** Finds a runner by id or name. @throws NotFoundError when there is none, UsageError when there are several */
 export async function findRunner(client: Client, idOrName: string): Promise<Runner> {
   const { records } = await client.listRunners()
   const byId = records.find((runner) => String(runner.id) === idOrName)
@@ -10,7 +10,7 @@ export async function findRunner(client: Client, idOrName: string): Promise<Runn
   const only = named[0]
   if (only && named.length === 1) return only
   if (only) {
-    // A known name that came with another key is shown beside the approved runner.
+    // A request to join with another key may have the name of an approved runner. Both are in the list.
     const ids = named.map((runner) => `${runner.id} (${runner.state}, ${runner.fingerprint})`).join(', ')
     throw new UsageError(`Several runners are named ${idOrName}: ${ids}. Give the id of the one that is meant.`)
   }

@@ -30,7 +30,7 @@ export const runnerCommands = (run: Run) =>
         .command(removeAddressCommand(run))
         .demandCommand(
           1,
-          'What about runners? list, show, approve, reject, revoke, reinstate, accept, keep, set, default, rename, remove, orphans, add, addresses or remove-address.',
+          'Say what to do with runners: list, show, approve, reject, revoke, reinstate, accept, keep, set, default, rename, remove, orphans, add, addresses or remove-address.',
         ),
     handler: () => undefined,
   })

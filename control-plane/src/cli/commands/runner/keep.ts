@@ -2,7 +2,7 @@ import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { findRunner } from './find-runner.js'
 
-/** `holdfast runner keep`: a request that stays when its runner leaves. */
+/** `holdfast runner keep`: keeps a request to join in the list when its runner leaves. */
 export const keepCommand = (run: Run) =>
   command({
     command: 'keep <runner>',

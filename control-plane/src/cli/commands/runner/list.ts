@@ -23,7 +23,7 @@ function switches(runner: Runner): string {
   return [is_default ? 'default' : '', enabled ? '' : 'off', kept_by ? 'kept' : ''].filter(Boolean).join(' ')
 }
 
-/** `holdfast runner list`: every runner, and who asks to become one. */
+/** `holdfast runner list`: lists the runners and the requests to join. */
 export const listCommand = (run: Run) =>
   command({
     command: 'list',
@@ -41,7 +41,7 @@ export const listCommand = (run: Run) =>
       if (args.json || approved.length === 0 || approved.some((runner) => runner.is_default)) return
       await writeLine(
         run.terminal.stderr,
-        'There is no default runner for forms that name none. Make one it: holdfast runner default <name>',
+        'There is no default runner for forms that name none. Choose one with: holdfast runner default <name>',
       )
     },
   })

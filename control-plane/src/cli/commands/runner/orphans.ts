@@ -35,7 +35,7 @@ function whyOf({ reason, service }: RunnerOrphan): string {
     case 'other_service':
       return `of the control plane ${service ?? ''}`
     case 'other_runner':
-      return 'the run of another runner here'
+      return 'the run belongs to another runner here'
     case 'old_agent':
       return 'its agent is too old to describe it'
     case 'no_description':
@@ -45,27 +45,27 @@ function whyOf({ reason, service }: RunnerOrphan): string {
   }
 }
 
-/** `holdfast runner orphans`: jobs of runners that the database does not know and that are not adopted by themselves. */
+/** `holdfast runner orphans`: lists jobs of runners that the database does not know, and decides about them. */
 export const orphansCommand = (run: Run) =>
   command({
     command: 'orphans [decision] [runs..]',
-    describe: 'Show jobs of runners that are not known here, and have them adopted, ended or forgotten',
+    describe: 'Show jobs of runners that the control plane does not know, and have them adopted, ended or forgotten',
     builder: (yargs) =>
       clientOptions(yargs)
         .positional('decision', {
           choices: ['adopt', 'end', 'forget'] as const,
           describe:
-            'adopt: it becomes a job here. end: its playbook is ended. forget: it is ended, and what its runner has of it is ' +
-            'removed. Left out: they are listed',
+            'adopt: each becomes a job here. end: its playbook is ended. forget: its playbook is ended, and its runner removes ' +
+            'what it has of it. Left out: they are listed',
         })
         .positional('runs', {
           type: 'string',
           array: true,
           default: [],
-          describe: 'Runs, or the beginnings of their names',
+          describe: 'Run ids, or how they begin',
         })
         .option('runner', { type: 'string', requiresArg: true, describe: 'Only jobs of this runner, by id or name' })
-        .option('all', { type: 'boolean', default: false, describe: 'Decide about all that are listed' }),
+        .option('all', { type: 'boolean', default: false, describe: 'Decide about all jobs of the list' }),
     handler: async (args) => {
       const client = await clientOf(run, args)
       const { records } = await client.listRunnerOrphans()

@@ -3,7 +3,7 @@ import { fieldsText } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { findRunner } from './find-runner.js'
 
-/** `holdfast runner show`: everything about one runner. */
+/** `holdfast runner show`: shows everything about one runner. */
 export const showCommand = (run: Run) =>
   command({
     command: 'show <runner>',

@@ -3,8 +3,8 @@ import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { idPosition, scheduleId } from './schedule-id.js'
 
 const ACTS = {
-  pause: { describe: 'Start nothing until the schedule is resumed', done: 'starts nothing now' },
-  resume: { describe: 'Start again, from the next time on', done: 'starts its jobs again' },
+  pause: { describe: 'Pause a schedule: it starts no jobs until it is resumed', done: 'starts no jobs now' },
+  resume: { describe: 'Resume a schedule: it starts jobs again, from its next time on', done: 'starts jobs again' },
 } as const
 
 /** `holdfast schedule pause` and `resume` */

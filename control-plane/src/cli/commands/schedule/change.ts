@@ -17,17 +17,20 @@ const wishOptions = <Given>(yargs: Argv<Given>) =>
   clientOptions(yargs)
     .option('name', text('What it is for'))
     .option('cron', text('Minute, hour, day of the month, month, day of the week: "30 6 * * 1-5"'))
-    .option('at', text('The one start, as ISO 8601: 2030-01-31T06:00:00+01:00'))
+    .option('at', text('The time of the only start, as ISO 8601: 2030-01-31T06:00:00+01:00'))
     .option(
       'time-zone',
-      text('In which --cron counts, such as Europe/Berlin; a new schedule has the one of this terminal'),
+      text('The time zone of --cron, such as Europe/Berlin; a new schedule gets the one of this terminal'),
     )
     .option('missed', {
       choices: MISSED,
-      describe: 'What becomes of times at which no control plane works: run once afterwards, or skip (a new schedule)',
+      describe: 'After starts at whose time no control plane ran: run once, or skip them (default of a new schedule)',
     })
-    .option('extra-vars', { ...texts('Values of the fields, as for job launch; all of them anew'), alias: 'e' })
-    .option('credential', texts('Names of credentials, as for job launch: key=name; all of them anew'))
+    .option('extra-vars', {
+      ...texts('Values of the fields, as for job launch; they replace all earlier ones'),
+      alias: 'e',
+    })
+    .option('credential', texts('Names of credentials, as for job launch: key=name; they replace all earlier ones'))
     .option('verbose', { type: 'boolean', describe: 'Run the playbook in verbose mode' })
 
 interface WishArguments {
@@ -41,7 +44,7 @@ interface WishArguments {
   readonly verbose: boolean | undefined
 }
 
-/** What is given, and nothing else. @throws UsageError */
+/** The fields of a schedule that were given, and no others. @throws UsageError */
 async function wishOf(args: WishArguments): Promise<ScheduleChange> {
   const { name, cron, missed, verbose, extraVars, credential } = args
   if (cron !== undefined && args.at !== undefined) throw new UsageError('Give --cron or --at, not both.')
@@ -68,7 +71,7 @@ function timeOf(given: string): string {
 
 function nextText(schedule: Schedule): string {
   const next = localTime(schedule.next_run)
-  return next === null ? 'It starts nothing now.\n' : `Its next run: ${next}.\n`
+  return next === null ? 'It starts no jobs now.\n' : `Its next run: ${next}.\n`
 }
 
 /** `holdfast schedule create` */
@@ -82,7 +85,8 @@ export const createCommand = (run: Run) =>
         .example('$0 schedule create Report --cron "0 6 * * 1-5" --time-zone Europe/Berlin', 'each working day at six')
         .example('$0 schedule create Report --at 2030-01-31T06:00:00Z -e size=3', 'once'),
     handler: async (args) => {
-      if (args.cron === undefined && args.at === undefined) throw new UsageError('When? Give --cron or --at.')
+      if (args.cron === undefined && args.at === undefined)
+        throw new UsageError('Say when to launch: give --cron or --at.')
       const here = Intl.DateTimeFormat().resolvedOptions().timeZone
       const wish = { name: args.form, time_zone: here, ...(await wishOf(args)) }
       const client = await clientOf(run, args)
@@ -100,12 +104,12 @@ export const createCommand = (run: Run) =>
 export const changeCommand = (run: Run) =>
   command({
     command: 'change <id>',
-    describe: 'Change what is given of your schedule',
+    describe: 'Change your schedule; what is not given stays',
     builder: (yargs) => idPosition(wishOptions(yargs)),
     handler: async (args) => {
       const body = await wishOf(args)
       if (Object.keys(body).length === 0)
-        throw new UsageError('What shall change? See holdfast schedule change --help.')
+        throw new UsageError('Say what to change: holdfast schedule change --help lists the options.')
       const client = await clientOf(run, args)
       const changed = await client.changeSchedule({ id: scheduleId(args.id), body })
       await writeAnswer(

@@ -16,6 +16,6 @@ export const scheduleCommands = (run: Run) =>
         .command(actCommand(run, 'resume'))
         .command(nextCommand(run))
         .command(deleteCommand(run))
-        .demandCommand(1, 'What about schedules? list, show, create, change, pause, resume, next or delete.'),
+        .demandCommand(1, 'Say what to do with schedules: list, show, create, change, pause, resume, next or delete.'),
     handler: () => undefined,
   })

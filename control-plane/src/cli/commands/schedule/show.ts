@@ -29,7 +29,7 @@ function whenText({ cron, at, time_zone: timeZone }: Schedule): string {
 export const listCommand = (run: Run) =>
   command({
     command: 'list',
-    describe: 'List your schedules; for an admin all',
+    describe: 'List your schedules (admins: all schedules)',
     builder: (yargs) => clientOptions(yargs),
     handler: async (args) => {
       const client = await clientOf(run, args)
@@ -72,7 +72,7 @@ export const nextCommand = (run: Run) =>
       const client = await clientOf(run, args)
       const answer = await client.nextRunsOfSchedule({ id: scheduleId(args.id), count: Number(args.count) })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => {
-        if (answer.next_runs.length === 0) return 'It starts nothing any more, or it is paused.\n'
+        if (answer.next_runs.length === 0) return 'The schedule is paused, or it has no further starts.\n'
         return answer.next_runs.map((start) => `${localTime(start) ?? ''}\n`).join('')
       })
     },

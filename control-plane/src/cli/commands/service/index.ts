@@ -1,7 +1,7 @@
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
-/** `holdfast service fingerprint`: what runners are to trust. */
+/** `holdfast service fingerprint`: prints the fingerprint that runners are to trust. */
 const fingerprintCommand = (run: Run) =>
   command({
     command: 'fingerprint',
@@ -13,23 +13,23 @@ const fingerprintCommand = (run: Run) =>
     },
   })
 
-/** `holdfast service rotate-key`: a new key. */
+/** `holdfast service rotate-key`: replaces the key. */
 const rotateCommand = (run: Run) =>
   command({
     command: 'rotate-key',
-    describe: 'Replace that key. The old one signs the new one, so the runners follow by themselves',
+    describe: 'Replace that key. The old key signs the new one, so the runners trust it by themselves',
     builder: (yargs) =>
       clientOptions(yargs)
         .option('fingerprint', {
           type: 'string',
           requiresArg: true,
-          describe: 'Do it only if the key has this fingerprint now (a repeated command then rotates once)',
+          describe: 'Do it only if the key has this fingerprint now (so a repeated command replaces the key only once)',
         })
         .option('break-succession', {
           type: 'boolean',
           default: false,
           describe:
-            'The old key is stolen or lost and signs nothing: each runner needs holdfast-runner trust --fingerprint',
+            'For an old key that is stolen or lost: it signs nothing, and each runner needs holdfast-runner trust --fingerprint',
         }),
     handler: async (args) => {
       const client = await clientOf(run, args)
@@ -46,6 +46,6 @@ export const serviceCommands = (run: Run) =>
       yargs
         .command(fingerprintCommand(run))
         .command(rotateCommand(run))
-        .demandCommand(1, 'What about the service? fingerprint or rotate-key.'),
+        .demandCommand(1, 'Say what to do with the service: fingerprint or rotate-key.'),
     handler: () => undefined,
   })

@@ -22,7 +22,7 @@ const several = {
   defaultDescription: 'none',
 }
 
-/** `holdfast user set`: groups and address. */
+/** `holdfast user set`: changes groups and address of an account. */
 export const setCommand = (run: Run) =>
   command({
     command: 'set <user>',
@@ -31,14 +31,14 @@ export const setCommand = (run: Run) =>
       userOptions(yargs)
         .option('group', {
           ...several,
-          describe: 'Groups in place of all that the user has; may be given several times',
+          describe: 'A group in place of all groups that the user has; may be given several times',
         })
         .option('add-group', { ...several, describe: 'A group in addition; may be given several times' })
         .option('remove-group', {
           ...several,
-          describe: 'A group that the user is in no more; may be given several times',
+          describe: 'A group to take away; may be given several times',
         })
-        .option('email', { type: 'string', requiresArg: true, describe: 'Address of the user; none: it has none' })
+        .option('email', { type: 'string', requiresArg: true, describe: 'Mail address of the user; none: remove it' })
         .option('must-change', {
           type: 'boolean',
           describe: 'The user has to change the password at the next sign-in',
@@ -48,7 +48,7 @@ export const setCommand = (run: Run) =>
       const email = args.email === 'none' ? null : args.email
       const changesGroups = [group, addGroup, removeGroup].some((names) => names.length > 0)
       if (!changesGroups && email === undefined && passwordMustChange === undefined) {
-        throw new UsageError('What shall be changed? holdfast user set --help lists it.')
+        throw new UsageError('Say what to change: holdfast user set --help lists the options.')
       }
       const client = await clientOf(run, args)
       const user = await findUser(client, args.user)
@@ -63,7 +63,7 @@ export const setCommand = (run: Run) =>
   })
 
 const SWITCHES = {
-  block: { describe: 'Block an account: its sign-ins and API tokens end, and it can sign in no more', enabled: false },
+  block: { describe: 'Block an account: its sign-ins and API tokens end, and it cannot sign in again', enabled: false },
   unblock: { describe: 'Let a blocked account sign in again', enabled: true },
 } as const
 
@@ -86,7 +86,7 @@ export const switchCommand = (run: Run, what: keyof typeof SWITCHES) =>
     },
   })
 
-/** `holdfast user delete`: the account goes, its jobs stay. */
+/** `holdfast user delete`: removes an account. Its jobs stay. */
 export const deleteCommand = (run: Run) =>
   command({
     command: 'delete <user>',
@@ -109,7 +109,7 @@ export const deleteCommand = (run: Run) =>
 export const acceptNameCommand = (run: Run) =>
   command({
     command: 'accept-name <user>',
-    describe: 'Have roles that name a user mean this account, though a deleted one had the name (admins)',
+    describe: 'Give this account the roles that name it, although a deleted account had the same name (admins)',
     builder: userOptions,
     handler: async (args) => {
       const client = await clientOf(run, args)

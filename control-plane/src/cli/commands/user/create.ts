@@ -5,9 +5,9 @@ import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { findUser } from './find-user.js'
 
 const SECRET_HELP =
-  'The password is asked for on the terminal, or read from standard input or a file; never an argument.'
+  'The password is asked for on the terminal, or read from standard input or a file. It is never an argument.'
 
-/** Where a password comes from, and whether it has to be replaced. */
+/** Adds the options for where a password comes from, and whether the user has to change it. */
 function passwordOptions<T>(yargs: Argv<T>) {
   return clientOptions(yargs)
     .option('password-stdin', { type: 'boolean', default: false, describe: 'Read the password from standard input' })
@@ -27,14 +27,14 @@ export const createCommand = (run: Run) =>
     describe: 'Add a local account',
     builder: (yargs) =>
       passwordOptions(yargs)
-        .positional('name', { type: 'string', demandOption: true, describe: 'What the user signs in with' })
+        .positional('name', { type: 'string', demandOption: true, describe: 'The name with which the user signs in' })
         .option('group', {
           type: 'string',
           array: true,
           nargs: 1,
           default: [] as string[],
           defaultDescription: 'none',
-          describe: 'A group of the user; may be given several times. In roles the group ops is local/ops',
+          describe: 'A group of the user; may be given several times. Roles call the group ops local/ops',
         })
         .option('email', { type: 'string', requiresArg: true, describe: 'Address of the user' }),
     handler: async (args) => {
@@ -47,11 +47,11 @@ export const createCommand = (run: Run) =>
     },
   })
 
-/** `holdfast user password`: a new password for somebody else's account. */
+/** `holdfast user password`: sets the password of another account. */
 export const passwordCommand = (run: Run) =>
   command({
     command: 'password <user>',
-    describe: 'Give a local account a new password; its sign-ins and API tokens end, and it is locked no more',
+    describe: 'Give a local account a new password; its sign-ins and API tokens end, and it is unlocked',
     builder: (yargs) =>
       passwordOptions(yargs).positional('user', { type: 'string', demandOption: true, describe: 'Id or name' }),
     handler: async (args) => {

@@ -2,7 +2,7 @@ import type { Client, User } from '@holdfast/client'
 import { NotFoundError, UsageError } from '../../errors.js'
 
 /**
- * The account of that id, name, or kind and name (`ldap/jane`).
+ * Finds an account by its id, by its name, or by kind and name (`ldap/jane`).
  * @throws NotFoundError when there is none, UsageError when there are several
  */
 export async function findUser(client: Client, idOrName: string): Promise<User> {

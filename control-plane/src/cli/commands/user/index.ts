@@ -16,6 +16,9 @@ export const userCommands = (run: Run) =>
         .command(switchCommand(run, 'unblock'))
         .command(deleteCommand(run))
         .command(acceptNameCommand(run))
-        .demandCommand(1, 'What about users? list, create, set, password, block, unblock, delete or accept-name.'),
+        .demandCommand(
+          1,
+          'Say what to do with users: list, create, set, password, block, unblock, delete or accept-name.',
+        ),
     handler: () => undefined,
   })

@@ -5,18 +5,19 @@ import { durationText, jobSeconds, localTime } from '../../show/time.js'
 import { fetchJob } from '../../follow/job-reader.js'
 import type { Output } from '../../terminal.js'
 
-/** Parts that are shown of one job. */
-const MAX_PARTS = 100
+/** Most child jobs that are shown of one job. */
+const MAX_CHILD_JOBS = 100
 
-/** The jobs that a job consists of. */
-export interface Parts {
+/** The child jobs of one job. */
+export interface ChildJobs {
   readonly shown: readonly JobRecord[]
+  /** How many more there are. They are not shown. */
   readonly more: number
 }
 
 const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'job', value: (job) => job.id, align: 'right' },
-  { title: 'part', value: (job) => job.target },
+  { title: 'step', value: (job) => job.target },
   { title: 'status', value: (job) => job.status, status: true },
   { title: 'start', value: (job) => localTime(job.start), isWhole: true },
   { title: 'took', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },
@@ -24,20 +25,20 @@ const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'why', value: (job) => job.status_reason, isLong: true },
 ]
 
-/** Reads the jobs that a job consists of; one that was deleted is left out. */
-export async function partsOf(client: Client, ids: readonly number[]): Promise<Parts> {
+/** Reads child jobs by their ids. One that was deleted is left out. @throws CliError */
+export async function childJobsOf(client: Client, ids: readonly number[]): Promise<ChildJobs> {
   const shown: JobRecord[] = []
-  for (const id of ids.slice(0, MAX_PARTS)) {
+  for (const id of ids.slice(0, MAX_CHILD_JOBS)) {
     try {
       shown.push(await fetchJob(client, id))
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error
     }
   }
-  return { shown, more: Math.max(0, ids.length - MAX_PARTS) }
+  return { shown, more: Math.max(0, ids.length - MAX_CHILD_JOBS) }
 }
 
-/** A table of them. */
-export function partsText(output: Output, { shown, more }: Parts): string {
+/** The child jobs as a table. */
+export function childJobsText(output: Output, { shown, more }: ChildJobs): string {
   return tableText(output, COLUMNS, shown) + (more > 0 ? `… and ${more} more\n` : '')
 }
