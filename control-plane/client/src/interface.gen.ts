@@ -227,11 +227,11 @@ export interface FormList {
   needs?: {
     form: string
     needs: {
-      /** database, rest, files, jq, dns, ssh, credentials, other system, missing */
+      /** database, rest, files, jq, dns, ssh, credentials, vars files, other system, missing */
       feature: string
       /** The fields that need it; none: the form as a whole */
       fields: string[]
-      /** Databases, functions or systems that the form names for it */
+      /** Databases, functions, credentials, files or systems that the form names for it */
       names: string[]
     }[]
   }[]

@@ -1,17 +1,36 @@
+import { vaultNamesOf } from '../credentials/vault-needs.js'
 import type { Field } from './fields/field.js'
 import { ASKING_FUNCTIONS } from './fields/server-functions.js'
 import type { Form } from './form.js'
 
-/** What of the world around it a form needs. `other system`: a system that runs its jobs. `missing`: a function. */
-export type FormFeature =
-  'database' | 'rest' | 'files' | 'jq' | 'dns' | 'ssh' | 'credentials' | 'other system' | 'missing'
+/** What of the world around it a form can need. */
+export const FORM_FEATURES = [
+  'database',
+  'rest',
+  'files',
+  'jq',
+  'dns',
+  'ssh',
+  'credentials',
+  // Files with constants.
+  'vars files',
+  // One that runs its jobs, or those of a step.
+  'other system',
+  // Functions that are not there.
+  'missing',
+] as const
+/** One of {@link FORM_FEATURES}. */
+export type FormFeature = (typeof FORM_FEATURES)[number]
 
 /** One feature that a form needs, and where. */
 export interface FormNeed {
   readonly feature: FormFeature
   /** The fields that need it. None: the form as a whole. */
   readonly fields: string[]
-  /** What is needed of it, as far as the form says it: names of databases with their kind, functions, a system. */
+  /**
+   * What is needed of it, as far as the form says it: names of databases with their kind, functions, credentials, files of
+   * constants, a system.
+   */
   readonly names: string[]
 }
 
@@ -33,7 +52,7 @@ const FEATURE_OF: Readonly<Record<(typeof ASKING_FUNCTIONS)[number], FormFeature
 const OWN_TYPES: ReadonlySet<string> = new Set(['ansible', 'multistep', 'workflow', 'subform'])
 
 /** What a form needs, by feature. A subform says by itself what its fields need. */
-export function needsOf(form: Pick<Form, 'type' | 'fields'>): FormNeed[] {
+export function needsOf(form: Form): FormNeed[] {
   const needs = new Map<FormFeature, { fields: Set<string>; names: Set<string> }>()
   const add = (feature: FormFeature, field: string | null, names: readonly string[]) => {
     const need = needs.get(feature) ?? { fields: new Set(), names: new Set() }
@@ -41,11 +60,30 @@ export function needsOf(form: Pick<Form, 'type' | 'fields'>): FormNeed[] {
     if (field !== null) need.fields.add(field)
     for (const name of names) need.names.add(name)
   }
-  if (!OWN_TYPES.has(form.type)) add('other system', null, [form.type])
+  for (const system of systemsOf(form)) add('other system', null, [system])
+  for (const file of form.varsFiles) add('vars files', null, [file])
+  for (const name of credentialsOf(form)) add('credentials', null, [name])
   for (const field of form.fields) {
     for (const { feature, names } of needsOfField(field)) add(feature, field.name, names)
+    if (field.asCredential) add('credentials', field.name, [])
   }
   return [...needs].map(([feature, { fields, names }]) => ({ feature, fields: [...fields], names: [...names] }))
+}
+
+/** The systems that run its jobs, or those of its steps, instead of a runner. */
+function systemsOf(form: Form): string[] {
+  const own = OWN_TYPES.has(form.type) ? [] : [form.type]
+  return form.type === 'multistep' ? form.steps.filter(({ settings }) => !settings).map(({ type }) => type) : own
+}
+
+/** The credentials that its playbooks get, and those of its steps. `a,b` is one, or else the other. */
+function credentialsOf(form: Form): string[] {
+  const steps = form.type === 'multistep' ? form.steps.flatMap(({ settings }) => settings ?? []) : []
+  return [form, ...steps].flatMap(({ credentials, ansibleCredentials, vaultCredentials }) => [
+    ...Object.values(credentials),
+    ...(ansibleCredentials === null ? [] : [ansibleCredentials]),
+    ...vaultNamesOf(vaultCredentials),
+  ])
 }
 
 /** Whether a check of these fields asks other systems. */

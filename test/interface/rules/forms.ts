@@ -6,6 +6,8 @@ export const FORMS = {
     'form.wrong': 'A wrong form is left out and reported with file, line and reason; the others load.',
     'form.read-again': 'Files are read again when they change.',
     'form.list': '/forms lists the forms that the caller may launch; admins see the errors too.',
+    'form.needs':
+      'Admins see what of the world around it each form needs, and in which fields; form check says the same.',
     'form.foreign-types': 'Types that need a foreign system load, and their launch is 422.',
     'form.unknown-properties': 'Properties that nobody here knows are kept and served.',
     'form.vars-files': 'varsFiles merge deep in order over the constants.',

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { NotFoundError } from '../../errors.js'
 import type { RoleFileProblem } from '../../auth/role-source.js'
 import type { Form, FormError, Forms } from '../../forms/form.js'
-import { needsOf } from '../../forms/form-needs.js'
+import { FORM_FEATURES, needsOf } from '../../forms/form-needs.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import { requireForm } from '../../jobs/launch/launch.js'
 import { callerOf } from '../route/guards.js'
@@ -31,9 +31,11 @@ const Needs = Type.Object({
   form: Type.String(),
   needs: Type.Array(
     Type.Object({
-      feature: Type.String({ description: 'database, rest, files, jq, dns, ssh, credentials, other system, missing' }),
+      feature: Type.String({ description: FORM_FEATURES.join(', ') }),
       fields: Type.Array(Type.String(), { description: 'The fields that need it; none: the form as a whole' }),
-      names: Type.Array(Type.String(), { description: 'Databases, functions or systems that the form names for it' }),
+      names: Type.Array(Type.String(), {
+        description: 'Databases, functions, credentials, files or systems that the form names for it',
+      }),
     }),
   ),
 })

@@ -12,6 +12,7 @@ const NEEDS: Readonly<Record<FormFeature, string>> = {
   dns: 'DNS',
   ssh: 'ssh',
   credentials: 'stored credentials',
+  'vars files': 'files of constants below VARS_FILES_PATH',
   'other system': 'another system to run its jobs',
   missing: 'functions that do not exist',
 }
