@@ -3,6 +3,7 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../support/postgres.js'
 import { startProduct } from '../support/product.js'
+import { measureBackup } from './backup.js'
 import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
@@ -20,16 +21,17 @@ const HELP = `scripts/bench: measures the product next to bare ansible-playbook,
 
   --runs N      runs of each comparison, at least 1 (default 5)
   --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events,
-                large-requests, hostile-runner, forms (default all)
+                large-requests, hostile-runner, forms, backup (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
   --database D  sqlite (default) or postgres, a server of its own; not with survival, live-events, large-requests,
-                hostile-runner, forms
+                hostile-runner, forms, backup
   --json        the figures as JSON instead of a table
   --help
 
 list: how long the list of jobs takes with a million of them, and the CPU time that it costs.
 large-requests: how long nobody else is answered while the largest requests are worked on, and the memory they take.
 hostile-runner: an approved runner sends 738 MB of events for one job, and they are read back.
+backup: what a backup of a million jobs costs while the service runs, and restores of it into either database.
 forms: how long the evaluation of a form with a hundred fields takes, alone and while fifty users fill it in.
 live-events: a change reaches 2,000 event streams: how long it takes, and what streams cost.
 survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
@@ -51,6 +53,7 @@ const PARTS = [
   'large-requests',
   'hostile-runner',
   'forms',
+  'backup',
 ] as const
 /** Parts that start products of their own. */
 const APART: ReadonlySet<string> = new Set([
@@ -60,6 +63,7 @@ const APART: ReadonlySet<string> = new Set([
   'large-requests',
   'hostile-runner',
   'forms',
+  'backup',
 ])
 
 interface Options {
@@ -99,7 +103,7 @@ function readOptions(): Options | string | null {
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
   const { database } = values
   if (database !== 'sqlite' && database !== 'postgres') return '--database must be sqlite or postgres'
-  const onlySqlite = ['survival', 'live-events', 'large-requests', 'hostile-runner', 'forms']
+  const onlySqlite = ['survival', 'live-events', 'large-requests', 'hostile-runner', 'forms', 'backup']
   if (database === 'postgres' && onlySqlite.some((part) => parts.has(part))) {
     return `--database postgres: say with --only what to measure, without ${onlySqlite.join(', ')}`
   }
@@ -143,6 +147,10 @@ async function measureAll(options: Options): Promise<Figure[]> {
   if (parts.has('forms')) {
     say('forms …')
     figures.push(...(await measureForms(say)))
+  }
+  if (parts.has('backup')) {
+    say('backup …')
+    figures.push(...(await measureBackup(1_000_000, say)))
   }
   return figures
 }
