@@ -400,6 +400,135 @@ export interface JobActions {
   delete?: boolean | string
 }
 
+export interface JobComparison {
+  job: {
+    id: number
+    form: string
+    target: string
+    status:
+      'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord
+    start: string
+    end: string | null
+    user: string
+    user_type: string
+    runner: string | null
+  }
+  with: {
+    id: number
+    form: string
+    target: string
+    status:
+      'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord
+    start: string
+    end: string | null
+    user: string
+    user_type: string
+    runner: string | null
+  }
+  /** The extra variables that differ, masked before they were compared; count may be more than the records */
+  extravars: {
+    count: number
+    records: {
+      /** The keys that lead to it */
+      path: string[]
+      /** added: only the job has it */
+      change: 'added' | 'removed' | 'changed' | AnotherWord
+      value: unknown
+      with_value: unknown
+    }[]
+  }
+  /** Where the result of a task at a host differs, for tasks and hosts that both had; count may be more than the records */
+  results: {
+    count: number
+    records: {
+      /** Its id in the outline of the job */
+      task: number
+      name: string | null
+      host: string
+      /** In the job */
+      outcome:
+        | 'none'
+        | 'running'
+        | 'ok'
+        | 'changed'
+        | 'failed'
+        | 'ignored'
+        | 'rescued'
+        | 'skipped'
+        | 'unreachable'
+        | AnotherWord
+      /** In the other job */
+      with_outcome:
+        | 'none'
+        | 'running'
+        | 'ok'
+        | 'changed'
+        | 'failed'
+        | 'ignored'
+        | 'rescued'
+        | 'skipped'
+        | 'unreachable'
+        | AnotherWord
+    }[]
+  }
+  /** All tasks of the job with how long each took, then those that only the other job had; count may be more than the records */
+  tasks: {
+    count: number
+    records: {
+      /** In the outline of the job; null: only the other job had it */
+      id: number | null
+      /** In the outline of the other job; null: only the job had it */
+      with_id: number | null
+      name: string | null
+      role: string | null
+      play: string | null
+      seconds: number | null
+      with_seconds: number | null
+      /** At how many hosts its result differs */
+      changed: number
+    }[]
+  }
+  /** Hosts that only one of the jobs had, 2000 at most; added: only the job */
+  hosts: {
+    added: string[]
+    removed: string[]
+  }
+  /** Of jobs that consist of other jobs */
+  steps: {
+    identifier: string
+    status:
+      | 'waiting'
+      | 'running'
+      | 'approve'
+      | 'success'
+      | 'failed'
+      | 'aborted'
+      | 'skipped'
+      | 'do not run'
+      | AnotherWord
+      | null
+    with_status:
+      | 'waiting'
+      | 'running'
+      | 'approve'
+      | 'success'
+      | 'failed'
+      | 'aborted'
+      | 'skipped'
+      | 'do not run'
+      | AnotherWord
+      | null
+    /** The job of the step or node */
+    job: number | null
+    /** The same of the other job */
+    with_job: number | null
+    seconds: number | null
+    with_seconds: number | null
+  }[]
+  /** false: a run had more hosts and tasks than are kept */
+  complete: boolean
+}
+
 export interface JobEvent {
   /** 1, 2, 3 … within the job */
   order: number
@@ -1940,6 +2069,77 @@ export const jobNodeListSchema: v.GenericSchema<unknown, JobNodeList> = v.looseO
   records: v.array(jobNodeRecordSchema),
 })
 
+export const jobComparisonSchema: v.GenericSchema<unknown, JobComparison> = v.looseObject({
+  job: v.looseObject({
+    id: v.pipe(v.number(), v.safeInteger()),
+    form: v.string(),
+    target: v.string(),
+    status: v.string(),
+    start: v.string(),
+    end: v.nullable(v.string()),
+    user: v.string(),
+    user_type: v.string(),
+    runner: v.nullable(v.string()),
+  }),
+  with: v.looseObject({
+    id: v.pipe(v.number(), v.safeInteger()),
+    form: v.string(),
+    target: v.string(),
+    status: v.string(),
+    start: v.string(),
+    end: v.nullable(v.string()),
+    user: v.string(),
+    user_type: v.string(),
+    runner: v.nullable(v.string()),
+  }),
+  extravars: v.looseObject({
+    count: v.pipe(v.number(), v.safeInteger()),
+    records: v.array(
+      v.looseObject({ path: v.array(v.string()), change: v.string(), value: v.unknown(), with_value: v.unknown() }),
+    ),
+  }),
+  results: v.looseObject({
+    count: v.pipe(v.number(), v.safeInteger()),
+    records: v.array(
+      v.looseObject({
+        task: v.pipe(v.number(), v.safeInteger()),
+        name: v.nullable(v.string()),
+        host: v.string(),
+        outcome: v.string(),
+        with_outcome: v.string(),
+      }),
+    ),
+  }),
+  tasks: v.looseObject({
+    count: v.pipe(v.number(), v.safeInteger()),
+    records: v.array(
+      v.looseObject({
+        id: v.nullable(v.pipe(v.number(), v.safeInteger())),
+        with_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
+        name: v.nullable(v.string()),
+        role: v.nullable(v.string()),
+        play: v.nullable(v.string()),
+        seconds: v.nullable(v.number()),
+        with_seconds: v.nullable(v.number()),
+        changed: v.pipe(v.number(), v.safeInteger()),
+      }),
+    ),
+  }),
+  hosts: v.looseObject({ added: v.array(v.string()), removed: v.array(v.string()) }),
+  steps: v.array(
+    v.looseObject({
+      identifier: v.string(),
+      status: v.nullable(v.string()),
+      with_status: v.nullable(v.string()),
+      job: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      with_job: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      seconds: v.nullable(v.number()),
+      with_seconds: v.nullable(v.number()),
+    }),
+  ),
+  complete: v.boolean(),
+})
+
 export const scheduleSchema: v.GenericSchema<unknown, Schedule> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
   name: v.string(),
@@ -2914,6 +3114,18 @@ export interface Operations {
     /** What it published with set_stats */
     artifacts: Record<string, unknown>
   }>
+  /** What differs between a job and the last good run of its form, or another job
+   *
+   * The last good run is the newest job before this one that ran the same, ended success, and that the caller may see in lists; 404 no_run_to_compare: there is none. The caller has to be allowed to read both jobs. What belongs to the other job begins with with_. */
+  compareJob(
+    request: {
+      /** The id of the other job */
+      with?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobComparison>
   /** The own schedules; for an admin all */
   listSchedules(request?: NoParameters, options?: RequestOptions): Promise<ScheduleList>
   /** Launch a form at given times
@@ -3659,6 +3871,13 @@ export const operations = {
       extravars: v.record(v.string(), v.unknown()),
       artifacts: v.record(v.string(), v.unknown()),
     }),
+  },
+  compareJob: {
+    method: 'GET',
+    path: '/job/{id}/compare',
+    query: ['with'],
+    accept: 'application/json',
+    schema: jobComparisonSchema,
   },
   listSchedules: {
     method: 'GET',

@@ -30,6 +30,7 @@ import { askFieldRoutes } from './forms/ask-field.js'
 import { evaluateRoutes } from './forms/evaluate.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
+import { jobCompareRoutes } from './jobs/job-compare.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
 import { jobCourseRoutes } from './jobs/job-course.js'
 import { jobOutputRoutes } from './jobs/job-output.js'
@@ -215,6 +216,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     jobCourseRoutes({ reading, courses, search }),
     jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading, nodes),
+    jobCompareRoutes({ reading, courses }),
     scheduleRoutes(rooms.schedules),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
     runnerRoutes({ hub, joinTokens, addresses }),

@@ -49,6 +49,8 @@ export const ENDPOINTS = {
       'GET /job/{id}/outline answers the plays and tasks of a run with what came of them; after leaves only what later events changed.',
     'endpoint.matrix':
       'GET /job/{id}/matrix answers hosts, tasks and a letter for what came of each task at each host.',
+    'endpoint.compare':
+      'GET /job/{id}/compare answers what differs between a job and the last good run of its form, or the job that with names: masked variables, results, durations, hosts and steps.',
     'endpoint.output-search':
       'GET /job/{id}/output/search answers where a literal text stands in the output, in steps of at most a second.',
     'endpoint.output-pieces':

@@ -1,4 +1,5 @@
 import type { Queries } from '../store.js'
+import type { JobRow } from './jobs.js'
 
 /** Most jobs of a form that are looked through for runs that succeeded. */
 const MOST_LOOKED_AT = 100
@@ -23,4 +24,33 @@ export async function findEarlierRuns(
     .filter(({ target, events_count: events }) => target === job.target && events > 0 && events <= mostEvents)
     .slice(0, runs)
     .map(({ id }) => id)
+}
+
+/** Most jobs of a form that are looked through for the last good run. */
+const MOST_COMPARED = 1000
+
+/**
+ * The newest job before this one that ran the same and succeeded; null: there is none among the last jobs of the form.
+ * @param userId only jobs of this account; null: of all
+ */
+export async function findLastGoodRun(
+  queries: Queries,
+  job: Pick<JobRow, 'id' | 'form' | 'target' | 'job_type' | 'parent_id'>,
+  userId: number | null,
+): Promise<number | null> {
+  const rows = await queries
+    .selectFrom('job')
+    .select(['id', 'target', 'status', 'job_type', 'parent_id', 'user_id'])
+    .where('form', '=', job.form)
+    .where('id', '<', job.id)
+    .orderBy('id', 'desc')
+    .limit(MOST_COMPARED)
+    .execute()
+  const isPart = job.parent_id !== null
+  return (
+    rows
+      .filter(({ status, user_id: owner }) => status === 'success' && (userId === null || owner === userId))
+      .filter((row) => row.target === job.target && row.job_type === job.job_type)
+      .find((row) => (row.parent_id !== null) === isPart)?.id ?? null
+  )
 }

@@ -2,6 +2,7 @@ import { command, type Run } from '../common.js'
 import { abortCommand } from './abort.js'
 import { approvalsCommand } from './approvals.js'
 import { decideCommand } from './decide.js'
+import { compareCommand } from './compare.js'
 import { deleteCommand } from './delete.js'
 import { downloadCommand } from './download.js'
 import { eventsCommand } from './events.js'
@@ -30,13 +31,14 @@ export const jobCommands = (run: Run) =>
         .command(decideCommand(run, 'reject'))
         .command(eventsCommand(run))
         .command(timelineCommand(run))
+        .command(compareCommand(run))
         .command(searchCommand(run))
         .command(outputCommand(run))
         .command(downloadCommand(run))
         .command(deleteCommand(run))
         .demandCommand(
           1,
-          'Say what to do with jobs: launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, search, output, download or delete.',
+          'Say what to do with jobs: launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, compare, search, output, download or delete.',
         ),
     handler: () => undefined,
   })

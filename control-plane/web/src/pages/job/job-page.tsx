@@ -20,9 +20,10 @@ const OutputTab = lazy(() => import('./output-tab.js').then(({ OutputTab: tab })
 const TasksTab = lazy(() => import('./tasks-tab.js').then(({ TasksTab: tab }) => tab))
 const TimelineTab = lazy(() => import('./timeline-tab.js').then(({ TimelineTab: tab }) => tab))
 
+const CompareTab = lazy(() => import('./compare-tab.js').then(({ CompareTab: tab }) => tab))
 const NodesTab = lazy(() => import('./nodes-tab.js').then(({ NodesTab: tab }) => tab))
 
-const TABS = ['output', 'nodes', 'tasks', 'timeline', 'values', 'history'] as const
+const TABS = ['output', 'nodes', 'tasks', 'timeline', 'compare', 'values', 'history'] as const
 /** Of jobs that consist of other jobs, and of all others. */
 const isParent = ({ job_type: type }: Job) => type === 'workflow' || type === 'multistep'
 const hasTab = (job: Job, tab: (typeof TABS)[number]) => (isParent(job) ? tab !== 'tasks' : tab !== 'nodes')
@@ -67,6 +68,7 @@ export function JobPage() {
             {tab === 'nodes' && <NodesTab key={id} job={job} />}
             {tab === 'tasks' && <TasksTab key={id} job={job} />}
             {tab === 'timeline' && <TimelineTab key={id} job={job} />}
+            {tab === 'compare' && <CompareTab key={id} job={job} />}
             {tab === 'values' && <Values job={job} />}
             {tab === 'history' && <History job={job} />}
           </Fragment>

@@ -8,6 +8,7 @@ import { CopyText } from '../../parts/copy.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { Failure } from '../../parts/failure.js'
 import { timeText } from '../../parts/time.js'
+import { runnerWords } from '../../words/en-runners.js'
 import { words } from '../../words/en.js'
 
 /** Tokens that let a host in without comparing: made once, shown once. */
@@ -32,8 +33,8 @@ export function JoinTokens() {
 
   return (
     <section class="tokens" aria-labelledby="tokens">
-      <h2 id="tokens">{words.runners.tokens}</h2>
-      <p class="soft">{words.runners.tokensText}</p>
+      <h2 id="tokens">{runnerWords.tokens}</h2>
+      <p class="soft">{runnerWords.tokensText}</p>
       <form
         class="inline"
         onSubmit={(event) => {
@@ -42,22 +43,22 @@ export function JoinTokens() {
         }}
       >
         <label>
-          {words.runners.tokenName}
+          {runnerWords.tokenName}
           <input name="name" type="text" maxLength={100} />
         </label>
         <label>
-          {words.runners.tokenMinutes}
+          {runnerWords.tokenMinutes}
           <input name="minutes" type="number" min={1} defaultValue="30" required />
         </label>
-        <button type="submit">{words.runners.make}</button>
+        <button type="submit">{runnerWords.make}</button>
       </form>
       {error && <Failure error={error} />}
       {made && (
         <div class="notice info">
-          <p>{words.runners.tokenOnce}</p>
+          <p>{runnerWords.tokenOnce}</p>
           <CopyText
             text={`APP_URL=${SERVER} RTE_JOIN_TOKEN=${made.token} holdfast-runner run`}
-            label={words.runners.newToken}
+            label={runnerWords.newToken}
           />
         </div>
       )}
@@ -66,16 +67,16 @@ export function JoinTokens() {
           <ul class="lines">
             {records.map(({ id, name, used_by: usedBy, used_at: usedAt, expires_at: expiresAt }) => (
               <li key={id}>
-                <strong>{name ?? words.runners.unnamed}</strong>{' '}
+                <strong>{name ?? runnerWords.unnamed}</strong>{' '}
                 <span class="soft">
                   {usedAt !== null
-                    ? words.runners.used(usedBy ?? words.none)
+                    ? runnerWords.used(usedBy ?? words.none)
                     : Date.parse(expiresAt) < Date.now()
-                      ? words.runners.expired
-                      : words.runners.expires(timeText(expiresAt))}
+                      ? runnerWords.expired
+                      : runnerWords.expires(timeText(expiresAt))}
                 </span>{' '}
                 <ActionButton
-                  text={words.runners.removeToken}
+                  text={runnerWords.removeToken}
                   act={async () => {
                     await api.removeJoinToken({ id })
                     answer.reload()

@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks'
 import { api } from '../../live/api.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { Time } from '../../parts/time.js'
-import { words } from '../../words/en.js'
+import { runnerWords } from '../../words/en-runners.js'
 import { inGroups, isSameFingerprint } from './fingerprint.js'
 
 /**
@@ -32,15 +32,15 @@ export function Request({
     <li class="card request">
       <h3>{name}</h3>
       <p class="soft">
-        {words.runners.from(runner.host, runner.ip)} · <Time at={runner.requested_at} />
+        {runnerWords.from(runner.host, runner.ip)} · <Time at={runner.requested_at} />
       </p>
       <p>
-        {words.runners.fingerprint}: <code class="fingerprint">{inGroups(fingerprint)}</code>
+        {runnerWords.fingerprint}: <code class="fingerprint">{inGroups(fingerprint)}</code>
       </p>
       {mayDecide && (
         <>
           <label>
-            {words.runners.typed}
+            {runnerWords.typed}
             <input
               class="mono"
               type="text"
@@ -56,12 +56,12 @@ export function Request({
           </label>
           <p id={hint} class={isSame ? 'ok' : 'soft'} role="status">
             {isChanged
-              ? words.runners.changed
+              ? runnerWords.changed
               : typed === ''
-                ? words.runners.typedHint
+                ? runnerWords.typedHint
                 : isSame
-                  ? words.runners.same
-                  : words.runners.different}
+                  ? runnerWords.same
+                  : runnerWords.different}
           </p>
           <label class="check">
             <input
@@ -72,7 +72,7 @@ export function Request({
                 setComparedOne(fingerprint)
               }}
             />
-            {words.runners.byEye}
+            {runnerWords.byEye}
           </label>
           <Answer runner={runner} mayApprove={mayApprove} done={done} />
         </>
@@ -93,9 +93,9 @@ function Answer({
   return (
     <div class="buttons">
       <ActionButton
-        text={words.runners.approve}
+        text={runnerWords.approve}
         tone="main"
-        disabledBecause={mayApprove ? null : words.runners.requestsText}
+        disabledBecause={mayApprove ? null : runnerWords.requestsText}
         act={async () => {
           // The control plane refuses another one: a request may have taken the place of the one that was compared.
           await api.approveRunner({ id, body: { fingerprint } })
@@ -103,9 +103,9 @@ function Answer({
         }}
       />
       <ActionButton
-        text={words.runners.deny}
+        text={runnerWords.deny}
         tone="danger"
-        ask={{ title: words.runners.denyTitle(name), text: words.runners.denyText }}
+        ask={{ title: runnerWords.denyTitle(name), text: runnerWords.denyText }}
         act={async () => {
           await api.rejectRunner({ id })
           done()

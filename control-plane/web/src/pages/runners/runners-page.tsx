@@ -7,7 +7,7 @@ import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { Badge } from '../../parts/status.js'
 import { Time, bytesText, durationText } from '../../parts/time.js'
-import { words } from '../../words/en.js'
+import { runnerWords } from '../../words/en-runners.js'
 import { JoinTokens } from './join-tokens.js'
 import { Request } from './request.js'
 
@@ -21,7 +21,7 @@ export function RunnersPage() {
   const isAdmin = value.state === 'in' && value.user.roles.includes('admin')
   return (
     <>
-      <PageTitle text={words.runners.title} />
+      <PageTitle text={runnerWords.title} />
       <Content answer={answer}>
         {({ records }) => {
           const requests = records.filter(({ state }) => state === 'waiting')
@@ -30,8 +30,8 @@ export function RunnersPage() {
             <>
               {requests.length > 0 && (
                 <section aria-labelledby="requests">
-                  <h2 id="requests">{words.runners.requests}</h2>
-                  <p class="soft">{words.runners.requestsText}</p>
+                  <h2 id="requests">{runnerWords.requests}</h2>
+                  <p class="soft">{runnerWords.requestsText}</p>
                   <ul class="cards">
                     {requests.map((runner) => (
                       <Request key={runner.id} runner={runner} done={answer.reload} mayDecide={isAdmin} />
@@ -40,7 +40,7 @@ export function RunnersPage() {
                 </section>
               )}
               {records.length === 0 ? (
-                <Empty text={words.runners.empty} />
+                <Empty text={runnerWords.empty} />
               ) : (
                 others.length > 0 && <RunnerTable runners={others} isAdmin={isAdmin} done={answer.reload} />
               )}
@@ -60,17 +60,17 @@ interface TableProps {
 
 function RunnerTable({ runners, isAdmin, done }: TableProps & { readonly runners: readonly Runner[] }) {
   return (
-    <div class="table" role="region" aria-label={words.runners.caption} tabIndex={0}>
+    <div class="table" role="region" aria-label={runnerWords.caption} tabIndex={0}>
       <table>
-        <caption class="hidden">{words.runners.caption}</caption>
+        <caption class="hidden">{runnerWords.caption}</caption>
         <thead>
           <tr>
-            {Object.entries(words.runners.columns).map(([name, text]) => (
+            {Object.entries(runnerWords.columns).map(([name, text]) => (
               <th key={name} scope="col">
                 {text}
               </th>
             ))}
-            {isAdmin && <th scope="col">{words.runners.actions}</th>}
+            {isAdmin && <th scope="col">{runnerWords.actions}</th>}
           </tr>
         </thead>
         <tbody>
@@ -87,21 +87,21 @@ function RunnerRow({ runner, isAdmin, done }: TableProps & { readonly runner: Ru
   return (
     <tr>
       <td>
-        <strong>{runner.name}</strong> {runner.is_default && <Badge tone="run" text={words.runners.isDefault} />}
+        <strong>{runner.name}</strong> {runner.is_default && <Badge tone="run" text={runnerWords.isDefault} />}
         {runner.description !== '' && <span class="soft reason">{runner.description}</span>}
       </td>
       <td>
         <RunnerState runner={runner} />
-        {runner.clone !== null && <p class="notice bad">{words.runners.clone}</p>}
+        {runner.clone !== null && <p class="notice bad">{runnerWords.clone}</p>}
         {Math.abs(runner.clock_skew_ms) > SKEW_MS && (
-          <span class="soft reason">{words.runners.skew(durationText(Math.abs(runner.clock_skew_ms)))}</span>
+          <span class="soft reason">{runnerWords.skew(durationText(Math.abs(runner.clock_skew_ms)))}</span>
         )}
         {runner.spool_bytes > 0 && (
-          <span class="soft reason">{words.runners.backlog(bytesText(runner.spool_bytes))}</span>
+          <span class="soft reason">{runnerWords.backlog(bytesText(runner.spool_bytes))}</span>
         )}
       </td>
       <td>
-        <a href={addressOf(`/jobs?runner=${encodeURIComponent(runner.name)}`)} title={words.runners.jobsOf}>
+        <a href={addressOf(`/jobs?runner=${encodeURIComponent(runner.name)}`)} title={runnerWords.jobsOf}>
           {runner.running_jobs}
           {runner.max_jobs > 0 && ` / ${runner.max_jobs}`}
         </a>
@@ -121,14 +121,14 @@ function RunnerRow({ runner, isAdmin, done }: TableProps & { readonly runner: Ru
 }
 
 function RunnerState({ runner }: { readonly runner: Runner }) {
-  if (runner.state === 'denied') return <Badge tone="off" text={words.runners.denied} />
-  if (runner.state === 'revoked') return <Badge tone="bad" text={words.runners.revoked} />
-  if (!runner.enabled) return <Badge tone="off" text={words.runners.disabled} />
-  if (!runner.online) return <Badge tone="warn" text={words.runners.offline} />
+  if (runner.state === 'denied') return <Badge tone="off" text={runnerWords.denied} />
+  if (runner.state === 'revoked') return <Badge tone="bad" text={runnerWords.revoked} />
+  if (!runner.enabled) return <Badge tone="off" text={runnerWords.disabled} />
+  if (!runner.online) return <Badge tone="warn" text={runnerWords.offline} />
   return runner.draining ? (
-    <Badge tone="wait" text={words.runners.draining} />
+    <Badge tone="wait" text={runnerWords.draining} />
   ) : (
-    <Badge tone="ok" text={words.runners.online} />
+    <Badge tone="ok" text={runnerWords.online} />
   )
 }
 
@@ -136,9 +136,9 @@ function RunnerButtons({ runner, done }: { readonly runner: Runner; readonly don
   const { id, name, enabled } = runner
   const remove = (
     <ActionButton
-      text={words.runners.remove}
+      text={runnerWords.remove}
       tone="danger"
-      ask={{ title: words.runners.removeTitle(name), text: words.runners.removeText }}
+      ask={{ title: runnerWords.removeTitle(name), text: runnerWords.removeText }}
       act={async () => {
         await api.deleteRunner({ id })
         done()
@@ -153,17 +153,14 @@ function RunnerButtons({ runner, done }: { readonly runner: Runner; readonly don
   return (
     <span class="buttons">
       <ActionButton
-        text={runner.is_default ? words.runners.clearDefault : words.runners.makeDefault}
+        text={runner.is_default ? runnerWords.clearDefault : runnerWords.makeDefault}
         act={() => change({ is_default: !runner.is_default })}
       />
+      <ActionButton text={enabled ? runnerWords.stop : runnerWords.start} act={() => change({ enabled: !enabled })} />
       <ActionButton
-        text={enabled ? words.runners.stop : words.runners.start}
-        act={() => change({ enabled: !enabled })}
-      />
-      <ActionButton
-        text={words.runners.revoke}
+        text={runnerWords.revoke}
         tone="danger"
-        ask={{ title: words.runners.revokeTitle(name), text: words.runners.revokeText }}
+        ask={{ title: runnerWords.revokeTitle(name), text: runnerWords.revokeText }}
         act={async () => {
           await api.revokeRunner({ id })
           done()

@@ -1,0 +1,100 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { type RunTask, runEvents } from '../support/run-events.js'
+import { ScriptedRunner } from '../support/scripted-runner.js'
+import { accessFaults } from './kit/axe.js'
+import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+
+/** The comparison of a job with the last good run of its form. One product, one runner and one browser for all. */
+const FORM = JSON.stringify({
+  ...{ name: 'deploy', type: 'ansible', playbook: 'deploy.yml', roles: ['default'] },
+  fields: [{ name: 'size', type: 'number' }, { name: 'place' }],
+})
+const GOOD: readonly RunTask[] = [
+  { name: 'install', at: 0, hosts: { web1: ['ok', 2], web2: ['changed', 5] } },
+  { name: 'check', at: 5, hosts: { web1: ['ok', 6], web2: ['ok', 6] } },
+]
+const BAD: readonly RunTask[] = [
+  { name: 'install', at: 0, hosts: { web1: ['ok', 2], web2: ['changed', 45] } },
+  { name: 'check', at: 45, hosts: { web1: ['ok', 46], web2: ['failed', 46], web3: ['ok', 46] } },
+]
+
+let product: Product
+let runner: ScriptedRunner
+let browser: Browser
+let admin: Person
+
+beforeAll(async () => {
+  ;[browser, product] = await Promise.all([
+    startChromium(),
+    startProduct({ withAgent: false, forms: { 'deploy.yml': FORM } }),
+  ])
+  runner = await ScriptedRunner.join(product, 'north')
+  admin = await newPerson(browser, product.address)
+  await admin.page.goto(product.address)
+  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
+})
+afterAll(async () => {
+  await browser?.close()
+  await runner?.leave()
+  await product?.close()
+})
+
+async function run(tasks: readonly RunTask[], exit: number, values: object): Promise<number> {
+  runner.scripts.set('deploy.yml', { events: runEvents(tasks), exit })
+  const { id } = await product.admin.post<{ id: number }>('/job', { formName: 'deploy', rawFormData: values })
+  await product.waitForEnd(id)
+  return id
+}
+
+test('a failed job says what is not as in the last good run', async () => {
+  const { page } = admin
+  const good = await run(GOOD, 0, { size: 1, place: 'north' })
+  await page.goto(`${product.address}/jobs/${good}/compare`)
+  await page.getByText('No earlier run of this that you may see has succeeded').waitFor()
+  expect(await accessFaults(page)).toEqual([])
+
+  const bad = await run(BAD, 2, { size: 2, place: 'north' })
+  await page.goto(`${product.address}/jobs/${bad}`)
+  await page.getByRole('link', { name: 'Comparison' }).press('Enter')
+  await page.getByText(`Beside job ${good}:`).waitFor()
+  const table = (name: string) => page.getByRole('region', { name })
+  const rowsOf = (name: string) => table(name).getByRole('row').allInnerTexts()
+  expect(await rowsOf('Variables that differ')).toEqual(['Variable\tThis job\tThe other job', 'size\t2\t1'])
+  await page.getByText('Only this job had: web3').waitFor()
+  expect((await rowsOf('Results that differ')).slice(1)).toEqual(['check\tweb2\tfailed\tok'])
+  expect((await rowsOf('How long tasks took')).slice(1)).toEqual(['install\t45 s\t5.0 s\t+40 s'])
+
+  // Another job stands in the address.
+  const same = await run(BAD, 2, { size: 2, place: 'north' })
+  await page.goto(`${product.address}/jobs/${same}/compare`)
+  await page.getByText(`Beside job ${good}:`).waitFor()
+  await page.getByRole('textbox', { name: 'Compare with job' }).fill(String(bad))
+  await page.keyboard.press('Enter')
+  await page.getByText('Nothing differs').waitFor()
+  expect(new URL(page.url()).search).toBe(`?with=${bad}`)
+  await page.getByRole('link', { name: 'The last good run' }).click()
+  await page.getByText(`Beside job ${good}:`).waitFor()
+  expect(await admin.faults()).toEqual([])
+})
+
+test('a job that is not there says so', async () => {
+  const { page } = admin
+  await page.goto(`${product.address}/jobs/2/compare?with=999`)
+  await page.getByText('It is not there, or no more').waitFor()
+  await page.getByRole('textbox', { name: 'Compare with job' }).waitFor()
+})
+
+test.each(['light', 'dark'] as const)('the page is for everybody, also on small screens, %s', async (colorScheme) => {
+  const { page } = admin
+  await page.emulateMedia({ colorScheme })
+  await page.goto(`${product.address}/jobs/2/compare`)
+  await page.getByRole('region', { name: 'How long tasks took' }).waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  await page.setViewportSize({ width: 320, height: 640 })
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+  expect(await accessFaults(page)).toEqual([])
+  await page.setViewportSize({ width: 1180, height: 720 })
+  await page.emulateMedia({ colorScheme: 'light' })
+})
