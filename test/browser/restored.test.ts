@@ -86,7 +86,7 @@ test.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(
 
     if (way === 'holdfast restore') {
       await waitFor('the launch of the other job', () => follower.stdout().trim().split('\n').length === 3)
-      expect(follower.stderr()).toContain('The database of the control plane was restored: ids are given again.')
+      expect(follower.stderr()).toContain('The database of the control plane was restored.')
       const objects = follower.stdout().trim().split('\n')
       expect(objects.map((line) => (JSON.parse(line) as { object: { id: string } }).object.id)).toEqual(['1', '2', '2'])
     }

@@ -50,7 +50,7 @@ const run = (...args: string[]) =>
 const asJson = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
 
 describe('holdfast audit', () => {
-  it('list: who did what, also reading where AUDIT_READS says so', async () => {
+  it('list shows who did what, and who read what when AUDIT_READS is set', async () => {
     expect((await product.admin.request('GET', '/job/4711/output')).status).toBe(404)
     const { code, stdout } = await run('audit', 'list', '--action', 'job.output.read')
     expect(code).toBe(0)
@@ -59,7 +59,7 @@ describe('holdfast audit', () => {
     expect(records).toHaveLength(1)
   })
 
-  it('verify: whole, with a head to keep; 1 when the head that was kept is not there', async () => {
+  it('verify says that nothing was changed and prints a head; exit code 1 when an older head is not found', async () => {
     const { code, stdout } = await run('audit', 'verify')
     expect(code).toBe(0)
     const [, position, hash] =
@@ -70,7 +70,7 @@ describe('holdfast audit', () => {
     expect((await run('audit', 'verify', '--head', 'x')).code).toBe(2)
   })
 
-  it('goes to the receiver over TLS, every record in order', async () => {
+  it('sends every record to the receiver over TLS, in order', async () => {
     const positions = () =>
       [
         ...Buffer.concat(received)
@@ -84,7 +84,7 @@ describe('holdfast audit', () => {
 })
 
 describe('holdfast user', () => {
-  it('list and accept-name: an account whose name somebody had before', async () => {
+  it('list and accept-name work for an account whose name a deleted one had', async () => {
     const add = () => product.admin.post<{ id: number }>('/user', { username: 'ann', password: ADMIN_PASSWORD })
     await product.admin.request('DELETE', `/user/${(await add()).id}`)
     const { id } = await add()
@@ -96,7 +96,7 @@ describe('holdfast user', () => {
 })
 
 describe('holdfast session', () => {
-  it('list and end: the own ones, and with --all those of everybody', async () => {
+  it('list and end work for own sessions, and with --all for those of everybody', async () => {
     await product.admin.post('/user', { username: 'bob', password: ADMIN_PASSWORD })
     const bob = await signIn(product.address, 'bob', ADMIN_PASSWORD)
     expect((await run('session', 'list')).stdout).toContain('this one')
@@ -111,7 +111,7 @@ describe('holdfast session', () => {
 })
 
 describe('holdfast service', () => {
-  it('fingerprint and rotate-key: once, however often the command is repeated with the old fingerprint', async () => {
+  it('rotate-key replaces the key once, although the command is repeated with the old fingerprint', async () => {
     const before = (await run('service', 'fingerprint')).stdout
     expect(before).toMatch(/^SHA256:\S+\n$/)
     const { code, stdout: after } = await run('service', 'rotate-key', '--fingerprint', before.trim())
@@ -123,7 +123,7 @@ describe('holdfast service', () => {
 })
 
 describe('holdfast secret', () => {
-  it('rotate: what was stored is encrypted anew, and tokens that are out stay good', async () => {
+  it('rotate encrypts what is stored with the new secret, and issued tokens stay valid', async () => {
     await product.admin.post('/credential', {
       name: 'login',
       type: 'userpass',
@@ -138,7 +138,7 @@ describe('holdfast secret', () => {
 })
 
 describe('holdfast notification', () => {
-  it('adds, changes, tests and removes targets, and shows what became of what was sent', async () => {
+  it('adds, changes, tests and removes targets, and lists what was sent and whether it arrived', async () => {
     const made = await run('notification', 'add-target', 'chat', 'https://hooks.invalid/chat', '--event', 'job.ended')
     const id = /^The target (\d+) \(chat\) was made\.\nIts secret, which is shown only now: \S+\n$/.exec(
       made.stdout,

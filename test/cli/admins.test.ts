@@ -36,7 +36,7 @@ async function rowOf(name: string, state: string) {
 }
 
 describe('the default runner', () => {
-  it('is the first one, which is said; its loss is said, no other takes its place, and one command mends it', async () => {
+  it('is the first runner. When it is lost, a message says so, no other takes its place, and one command chooses a new one', async () => {
     for (const name of ['one', 'two', 'three']) await ask(name)
     expect((await run('runner', 'approve', 'one')).stdout).toMatch(
       /^The runner was approved; it is the default runner now \(/,
@@ -60,7 +60,7 @@ describe('the default runner', () => {
 })
 
 describe('runner remove', () => {
-  it('frees the name at once: the reinstalled host that was refused can be approved without asking again', async () => {
+  it('frees the name at once, so the reinstalled host that was refused can be approved without asking again', async () => {
     await ask('web')
     expect((await run('runner', 'approve', 'web')).code).toBe(0)
     const reinstalled = newIdentity('web')
@@ -77,7 +77,7 @@ describe('runner remove', () => {
 })
 
 describe('runner set and rename', () => {
-  it('change what forms and jobs go by, and nothing else', async () => {
+  it('change what forms and jobs use, and nothing else', async () => {
     const agent = await ask('old-name')
     await run('runner', 'approve', 'old-name')
     const set = await run('runner', 'set', 'old-name', '--no-enabled', '--max-jobs', '3', '--description', 'rack 7')
@@ -92,7 +92,7 @@ describe('runner set and rename', () => {
     expect((await rowOf('new-name', 'approved')).id).toBe(id)
   })
 
-  it('refuse a name that another runner has (5), a wrong name, and a change of nothing (2)', async () => {
+  it('refuse a name that another runner has (exit code 5), a wrong name and a command without changes (exit code 2)', async () => {
     await ask('here')
     await run('runner', 'approve', 'here')
     const taken = await run('runner', 'rename', 'here', 'new-name')
@@ -168,7 +168,7 @@ describe('holdfast user', () => {
 })
 
 describe('holdfast role', () => {
-  it('list and show: who has a role, what it allows, and which forms', async () => {
+  it('list and show say who has a role, what it allows, and which forms it may launch', async () => {
     await server.addUser('olga', ['ops'])
     expect((await run('role', 'list')).stdout).toMatch(/^ops +local\/ops +local\/root +1 +allowVerboseMode$/m)
     const { stdout } = await run('role', 'show', 'ops')
@@ -180,7 +180,7 @@ describe('holdfast role', () => {
 })
 
 describe('holdfast job delete and audit --follow', () => {
-  it('a job goes, and whoever follows the audit trail sees it, once', async () => {
+  it('delete removes a job, and a follower of the audit trail sees it once', async () => {
     const follower = newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).start([
       'audit',
       '--follow',

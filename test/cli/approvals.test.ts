@@ -39,14 +39,14 @@ describe('deciding', () => {
     expect(service.seen.at(-1)).toMatchObject({ method: 'POST', path: `/job/1/${action}` })
   })
 
-  it('--json hands the answer over', async () => {
+  it('--json prints the answer of the server', async () => {
     waiting()
     expect(JSON.parse((await person.run(['job', 'approve', '1', '--json'])).stdout)).toEqual({
       message: 'Job 1 was approved',
     })
   })
 
-  it('a decision that came too late: 5 and the sentence of the server', async () => {
+  it('a decision that comes too late ends with exit code 5 and the sentence of the server', async () => {
     service.addJob()
     const { code, stderr } = await person.run(['job', 'reject', '1'])
     expect({ code, stderr }).toEqual({ code: 5, stderr: 'holdfast: Job 1 does not wait.\n' })
@@ -55,7 +55,7 @@ describe('deciding', () => {
 })
 
 describe('job approvals', () => {
-  it('lists what waits with its title and roles: bare text in a pipe', async () => {
+  it('lists the waiting jobs with title and roles, as plain text in a pipe', async () => {
     service.addJob()
     waiting({ approval: { ...APPROVAL, title: `evil\n${ESCAPE}[31mtitle` } })
     const { code, stdout } = await person.run(['job', 'approvals'])
@@ -68,7 +68,7 @@ describe('job approvals', () => {
     expect(service.seen.at(-1)?.query.get('waiting')).toBe('true')
   })
 
-  it('is a framed table on a terminal, and --json is the whole answer', async () => {
+  it('is a framed table on a terminal, and --json prints the whole answer', async () => {
     waiting()
     expect((await person.run(['job', 'approvals'], { terminal: true })).stdout).toMatch(/│.*Deploy web-1.*│/)
     const { stdout } = await person.run(['job', 'approvals', '--json', '--records', '5'])
@@ -76,7 +76,7 @@ describe('job approvals', () => {
     expect(service.seen.at(-1)?.query.get('records')).toBe('5')
   })
 
-  it('says so when nothing waits', async () => {
+  it('says so when no job waits', async () => {
     expect((await person.run(['job', 'approvals'])).stdout).toBe('No job waits for an approval of yours.\n')
   })
 })
@@ -84,7 +84,7 @@ describe('job approvals', () => {
 describe('following a job that waits for its approval', () => {
   const WAITS = "Job 1 waits for an approval 'Deploy web-1' by ops, dba or an admin."
 
-  it('says by whom, goes on when it is approved, and ends with the job', async () => {
+  it('says who may approve, goes on when the job is approved, and ends with the job', async () => {
     const job = waiting()
     const cli = person.start(['job', 'follow', '1'])
     await cli.says(WAITS)
@@ -99,7 +99,7 @@ describe('following a job that waits for its approval', () => {
     expect(stderr).toBe(`${WAITS}\nJob 1 was approved by bob.\nJob 1 ended success after 3.40 s\n`)
   })
 
-  it('ends with 13 when it is rejected, on a terminal too', async () => {
+  it('ends with exit code 13 when the job is rejected, also on a terminal', async () => {
     const job = waiting()
     const cli = person.start(['job', 'follow', '1'], { terminal: true })
     await cli.shows(WAITS)
@@ -110,7 +110,7 @@ describe('following a job that waits for its approval', () => {
     expect(stdout).not.toContain('was approved')
   })
 
-  it('one that was rejected before: 13', async () => {
+  it('a job that was rejected before ends with exit code 13', async () => {
     service.addJob({
       status: 'rejected',
       status_reason: 'rejected by bob',
@@ -130,7 +130,7 @@ describe('following a job that waits for its approval', () => {
     expect((await cli.ended).code).toBe(13)
   })
 
-  it('--json: the status lines carry the approval, with who gave it', async () => {
+  it('--json has the approval in the status lines, with the name of who gave it', async () => {
     const job = waiting()
     const cli = person.start(['job', 'follow', '1', '--json'])
     await cli.shows('"approve"')
@@ -150,7 +150,7 @@ describe('following a job that waits for its approval', () => {
     ])
   })
 
-  it('Ctrl-C says that it still waits and how to end it', async () => {
+  it('Ctrl-C says that the job still waits and how to end it', async () => {
     waiting()
     const cli = person.start(['job', 'follow', '1'])
     await cli.says(WAITS)

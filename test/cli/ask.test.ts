@@ -65,7 +65,7 @@ async function lastJob(): Promise<{ id: number; extravars: Record<string, unknow
 }
 
 describe('job launch --ask', () => {
-  it('asks field by field, has each answer judged, shows what is computed, and launches', async () => {
+  it('asks field by field, has each answer checked, shows computed values, and launches', async () => {
     const cli = start(['job', 'launch', 'Order', '--ask'])
     await cli.at('Ask the team first')
     await cli.at('Host *', 'WEB', ENTER)
@@ -123,7 +123,7 @@ describe('job launch --ask', () => {
     expect(secret.stderr).toContain('Left out, because they are passwords: secret.')
   })
 
-  it('asks only for what is missing or refused of given values, and launches nothing at Ctrl+C', async () => {
+  it('asks only for values that are missing or refused, and launches nothing at Ctrl+C', async () => {
     const before = await lastJob()
     const cli = start(['job', 'launch', 'Setup', '--ask', '-e', '{"storage": {"kind": "paper"}}'])
     await cli.at('Step: storage')

@@ -126,7 +126,7 @@ describe('backup and restore', () => {
     }
   })
 
-  it('copies one state while jobs come in, and leaves no half of a file', async () => {
+  it('copies one state of the database while jobs come in, and leaves no partial file', async () => {
     let goesOn = true
     const writing = (async () => {
       while (goesOn) await server.addUser(`during-${Math.random()}`)
@@ -184,7 +184,7 @@ describe('backup and restore', () => {
     }
   })
 
-  it('replaces nothing unasked, and keeps the database file that it replaces', async () => {
+  it('replaces nothing without --replace, and keeps the database file that it replaces', async () => {
     expect((await backup('once.backup')).code).toBe(0)
     const there = newInstallation()
     expect((await there.restore('once.backup')).code).toBe(0)

@@ -42,7 +42,7 @@ function start(environment: Readonly<Record<string, string>> = {}) {
 }
 
 describe('login --oidc', () => {
-  it('waits for the browser that somebody opens, and keeps the session for this user only', async () => {
+  it('waits for the browser that a person opens, and stores the session for this user only', async () => {
     const { person, cli, browser, printed, session } = start()
     provider.sits('sub-1')
     const question = await browser.open(await printed())
@@ -81,7 +81,7 @@ describe('login --oidc', () => {
     expect((await cli.ended).code).toBe(0)
   })
 
-  it('says no in the browser: 4, and nobody is signed in', async () => {
+  it('ends with exit code 4 when the person refuses in the browser, and nobody is signed in', async () => {
     const { cli, browser, printed, session } = start()
     provider.sits('sub-1')
     const page = await browser.press(await browser.open(await printed()), 'no')
@@ -91,7 +91,7 @@ describe('login --oidc', () => {
     expect(existsSync(session)).toBe(false)
   })
 
-  it('a sign-in that was refused: 4, and why; strangers at the port change nothing', async () => {
+  it('a refused sign-in ends with exit code 4 and the reason; other requests to the port change nothing', async () => {
     const { cli, browser, printed, session } = start()
     const address = await printed()
     const redirect = new URL(new URL(address).searchParams.get('redirect') ?? '')
@@ -106,7 +106,7 @@ describe('login --oidc', () => {
     expect(existsSync(session)).toBe(false)
   })
 
-  it('is stopped by Ctrl-C: 130', async () => {
+  it('is stopped by Ctrl-C with exit code 130', async () => {
     const { cli, printed } = start()
     await printed()
     cli.process.kill('SIGINT')
@@ -116,7 +116,7 @@ describe('login --oidc', () => {
   it.each([
     ['a kind that the service does not have', ['--azuread'], 'no sign-in by Entra ID'],
     ['two ways at once', ['--oidc', '--username', 'admin'], 'Sign in one way'],
-  ])('%s: 2', async (_what, args, words) => {
+  ])('%s ends with exit code 2', async (_what, args, words) => {
     const { code, stderr } = await newPerson().run(['login', '--server', server.url, ...args])
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
   })

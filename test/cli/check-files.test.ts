@@ -10,7 +10,7 @@ const GOOD = 'name: Good\ntype: ansible\nplaybook: good.yml\nfields: [{ name: di
 const DISK = 'name: Disk\ntype: subform\nfields: [{ name: size, type: number }]\n'
 
 describe('form check', () => {
-  it('says what a load would say: forms, subforms and mistakes with their lines', async () => {
+  it('names forms and subforms, and mistakes with their lines', async () => {
     const { home, run } = newQuickPerson()
     mkdirSync(join(home, 'forms'))
     const path = (name: string) => join(home, 'forms', name)
@@ -71,7 +71,7 @@ fields:
 })
 
 describe('config check', () => {
-  it('says whether a config.yaml would count, and the line that is wrong', async () => {
+  it('says whether a config.yaml is good, and which line is wrong', async () => {
     const { home, run } = newQuickPerson()
     expect((await run(['config', 'check', join(ROOT, 'control-plane/examples/config.yaml')])).code).toBe(0)
     const path = join(home, 'config.yaml')

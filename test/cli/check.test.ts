@@ -48,7 +48,7 @@ function newFolder(): string {
   return path
 }
 
-it('says of each thing that a first start finds or makes it', async () => {
+it('says of each thing that a first start finds it or makes it', async () => {
   const { code, said } = await check()
   expect(said.replaceAll(/^ok +(\S.*?): .*$/gm, '$1')).toBe(
     `data folder\ndisk\nforms folder\nplaybook folder\ndatabase\ncertificate\nport\nconfig.yaml\nforms\nA control plane can run here.\n`,
@@ -105,7 +105,7 @@ it('knows whether a control plane or another program has the port', async () => 
   expect(other.code).toBe(1)
 })
 
-it('looks at the certificate: for which name, and whether it is there', async () => {
+it('says for which name the certificate is, and whether its file exists', async () => {
   const files = { 'cert.pem': TEST_CERTIFICATE.cert, 'key.pem': TEST_CERTIFICATE.key }
   const path = newFolder()
   const tls = { HTTPS: '1', HTTPS_CERT: join(path, 'cert.pem'), HTTPS_KEY: join(path, 'key.pem') }
@@ -118,7 +118,7 @@ it('looks at the certificate: for which name, and whether it is there', async ()
   expect((await check({ settings: { LISTEN_HOST: '0.0.0.0' } })).said).toMatch(/^warning {2}certificate: none, /m)
 })
 
-it('says where config.yaml is wrong, and how many forms are', async () => {
+it('says where config.yaml is wrong, and how many forms are wrong', async () => {
   const path = newFolder()
   const { code, said } = await check({ files: { 'config.yaml': 'roles:\n  - nmae: admin\n' } }, path)
   expect(said).toMatch(/^PROBLEM {2}config\.yaml: DATA\/config\.yaml, line 2: /m)
@@ -127,11 +127,11 @@ it('says where config.yaml is wrong, and how many forms are', async () => {
   writeFileSync(join(forms, 'good.yml'), 'name: Good\ntype: ansible\nplaybook: a.yml\nroles: [default]\nfields: []\n')
   writeFileSync(join(forms, 'bad.yml'), 'name: Bad\ntype: nothing\n')
   const withForms = await check({ settings: { FORMS_FOLDER_PATH: forms } })
-  expect(withForms.said).toContain('warning  forms: 1 are good, 1 things are wrong\n')
+  expect(withForms.said).toContain('warning  forms: good: 1, wrong: 1\n')
   expect(withForms.code).toBe(0)
 })
 
-it('asks the providers of sign-in whether they are there', async () => {
+it('says whether the providers of sign-in can be reached', async () => {
   const config = `roles:
   - name: admin
     groups: [local/admins]
@@ -153,7 +153,7 @@ oidc:
   expect(closed.said).toMatch(/^PROBLEM {2}sign-in by ldap: ldap:\/\/127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/m)
 })
 
-it('ends with 2 for a setting that is wrong', async () => {
+it('ends with exit code 2 for a wrong setting', async () => {
   const { code, stderr } = await newQuickPerson().run(['check'], { environment: { PORT: 'many' } })
   expect(stderr).toContain('PORT')
   expect(code).toBe(2)

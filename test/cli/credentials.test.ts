@@ -38,7 +38,7 @@ beforeEach(async () => {
 const sent = () => service.seen.at(-1)
 
 describe('credentials', () => {
-  it('are listed with where they come from, never with a secret, and what was left out is said', async () => {
+  it('are listed with their source and without secrets, and entries that were left out are named', async () => {
     const { stdout, stderr } = await person.run(['credential', 'list'])
     expect(stdout).toMatch(
       /^ 4 {2}database login {2}userpass {2}app +db\.example\.com:5432 {2}database +for the demo$/m,
@@ -80,7 +80,7 @@ describe('credentials', () => {
     expect(sent()?.body).toEqual({ name: 'x', password: SECRET })
   })
 
-  it('take no secret as an argument, and none that is empty or missing: 2, and nothing is sent', async () => {
+  it('take no secret as an argument, and no empty or missing one: exit code 2, and nothing is sent', async () => {
     const create = ['credential', 'create', 'x']
     const wrong = [
       await person.run([...create, '--password', SECRET]),
@@ -95,7 +95,7 @@ describe('credentials', () => {
     for (const { stderr } of wrong) expect(stderr).not.toContain(SECRET)
   })
 
-  it('are changed by id or name; without a new secret none is sent', async () => {
+  it('are changed by id or name, and no secret is sent unless a new one is given', async () => {
     for (const which of ['4', 'database login']) {
       const { code, stdout } = await person.run(['credential', 'update', which, '--user', 'other'])
       expect({ code, stdout }).toEqual({ code: 0, stdout: 'Changed the credential database login.\n' })
@@ -112,7 +112,7 @@ describe('credentials', () => {
     expect(sent()).toMatchObject({ method: 'DELETE', path: '/credential/4' })
   })
 
-  it('of credentials.yaml, and those that nobody knows, are not changed: 5', async () => {
+  it('of credentials.yaml, and unknown ones, are not changed: exit code 5', async () => {
     const ofTheFile = await person.run(['credential', 'delete', 'of the file'])
     expect(ofTheFile.code).toBe(5)
     expect(ofTheFile.stderr).toContain('is in credentials.yaml')

@@ -31,7 +31,7 @@ describe('following a job', () => {
     expect(stderr).toBe('Job 1 ended success after 3.40 s\n')
   })
 
-  it('writes plain text also when pieces end inside characters and colours', async () => {
+  it('writes plain text also when pieces end inside of characters and colours', async () => {
     const whole = Buffer.from(`${RED}ä漢字${OFF} end\n`)
     const job = service.addJob()
     const cli = person.start(['job', 'follow', '1'])
@@ -97,7 +97,7 @@ describe('following a job', () => {
     ['aborted', 12],
     ['rejected', 13],
     ['abandoned', 14],
-  ])('a job that ended %s: %i', async (status, expected) => {
+  ])('a job that ended %s gives the exit code %i', async (status, expected) => {
     service.addJob({ status })
     expect((await person.run(['job', 'follow', '1'])).code).toBe(expected)
   })
@@ -106,7 +106,7 @@ describe('following a job', () => {
 describe('a job that is given up while it is followed', () => {
   const REASON = "the runner 'edge' has been silent since 2026-11-20T08:00:00.000Z"
 
-  it('ends with 14, and says that the real outcome may still come and how to see it', async () => {
+  it('ends with exit code 14, and says that the real outcome may still come and how to see it', async () => {
     const job = service.addJob({ output: Buffer.from('before\n') })
     const cli = person.start(['job', 'follow', '1'])
     await cli.shows('before')
@@ -124,7 +124,7 @@ describe('a job that is given up while it is followed', () => {
     ['success', null, 0],
     ['failed', 'ansible-playbook ended with 2', 10],
     ['aborted', 'aborted by ann', 12],
-  ])('with --wait: shows what still comes, and ends with the real outcome %s', async (status, reason, expected) => {
+  ])('with --wait it shows what still comes, and ends with the real outcome %s', async (status, reason, expected) => {
     const job = service.addJob({ output: Buffer.from('before\n') })
     const cli = person.start(['job', 'follow', '1', '--wait'])
     await cli.shows('before')
@@ -139,7 +139,7 @@ describe('a job that is given up while it is followed', () => {
     expect(stderr).not.toContain('holdfast job follow')
   })
 
-  it('with --wait: one that was given up before is waited for, too, and Ctrl-C stops that', async () => {
+  it('with --wait it also waits for a job that was given up before, and Ctrl-C stops that', async () => {
     service.addJob({ status: 'abandoned', status_reason: REASON })
     const cli = person.start(['job', 'follow', '1', '--wait', '--json'])
     await cli.shows('"abandoned"')
@@ -148,7 +148,7 @@ describe('a job that is given up while it is followed', () => {
     expect((await cli.ended).code).toBe(130)
   })
 
-  it('launched with --follow --wait: the real outcome', async () => {
+  it('launched with --follow --wait it ends with the real outcome', async () => {
     const cli = person.start(['job', 'launch', 'Hello world', '-f', '--wait'])
     const job = await waitFor('the launch', () => service.jobs.get(1))
     service.end(job, 'abandoned', REASON)
@@ -171,7 +171,7 @@ describe('launching with --follow', () => {
     })
   })
 
-  it('with --json: one object a line', async () => {
+  it('with --json prints one object a line', async () => {
     const cli = person.start(['job', 'launch', 'Hello world', '-f', '--json'])
     const job = await waitFor('the launch', () => service.jobs.get(1))
     await cli.shows('"running"')
@@ -230,7 +230,7 @@ describe('when the control plane is away for a while', () => {
     expect(service.usedTwice).toEqual([])
   })
 
-  it('an answer that it cannot give now is asked for again', async () => {
+  it('asks again for an answer that it cannot give now', async () => {
     const job = service.addJob({ output: Buffer.from('before\n') })
     const cli = person.start(['job', 'follow', '1'])
     await cli.shows('before')
@@ -246,12 +246,12 @@ describe('when the control plane is away for a while', () => {
     expect(await cli.ended).toMatchObject({ code: 0, stdout: 'before\nafter\n' })
   })
 
-  it('a server that was never there: 3 at once', async () => {
+  it('ends at once with exit code 3 for a server that was never there', async () => {
     await service.stop()
     expect((await person.run(['job', 'follow', '1'])).code).toBe(3)
   })
 
-  it('a job that is deleted meanwhile: 5', async () => {
+  it('ends with exit code 5 for a job that was deleted meanwhile', async () => {
     const job = service.addJob({ output: Buffer.from('before\n') })
     const cli = person.start(['job', 'follow', '1'])
     await cli.shows('before')
@@ -262,7 +262,7 @@ describe('when the control plane is away for a while', () => {
   })
 })
 
-it('Ctrl-C stops the following and not the job', async () => {
+it('Ctrl-C stops the command and not the job', async () => {
   service.addJob({ output: Buffer.from('before\n') })
   const cli = person.start(['job', 'follow', '1'])
   await cli.shows('before')

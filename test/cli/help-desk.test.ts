@@ -67,7 +67,7 @@ describe('form show', () => {
 })
 
 describe('a refused launch', () => {
-  it('prints one line a field, with the options that there are, and no JSON', async () => {
+  it('prints one line for each field, with its options, and no JSON', async () => {
     const values = { host: 'A9', amount: 11, size: 'XL', disks: [{ kind: 'ssd' }, { kind: 'cd' }] }
     const { code, stdout, stderr } = await run(['job', 'launch', 'Order', '-e', JSON.stringify(values)])
     expect([code, stdout]).toEqual([5, ''])
@@ -92,12 +92,12 @@ describe('a refused launch', () => {
 it.each([
   ['form show', ['form', 'show', 'order']],
   ['job launch', ['job', 'launch', 'order']],
-])('%s of a name that nothing has: 5', async (_what, args) => {
+])('%s with an unknown name ends with exit code 5', async (_what, args) => {
   const { code, stdout } = await run(args)
   expect([code, stdout]).toEqual([5, ''])
 })
 
-it('a list of no records is no list: 2', async () => {
+it('--records 0 ends with exit code 2', async () => {
   const { code, stderr } = await run(['job', 'list', '--records', '0'])
   expect([code, stderr]).toEqual([2, 'holdfast: --records must be a whole number from 1 up.\n'])
 })

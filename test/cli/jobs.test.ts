@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 
 describe('job launch', () => {
-  it('lays variables over each other in the order they are given', async () => {
+  it('lets later variables replace earlier ones', async () => {
     const json = join(person.home, 'vars.json')
     const yaml = join(person.home, 'vars.yml')
     writeFileSync(json, '{"a": 1, "b": {"c": [true]}}')
@@ -46,7 +46,7 @@ describe('job launch', () => {
     [403, 'Your roles do not allow this form'],
     [404, 'There is no form nope'],
     [422, 'The values are refused'],
-  ])('refused with %i: 5 and the sentence of the server', async (status, error) => {
+  ])('refused with %i ends with exit code 5 and the sentence of the server', async (status, error) => {
     service.override = () => ({ status, body: { error, code: 'x' } })
     const { code, stderr } = await person.run(['job', 'launch', 'nope'])
     expect({ code, stderr }).toEqual({ code: 5, stderr: `holdfast: ${error}.\n` })
@@ -61,7 +61,7 @@ describe('job launch', () => {
 })
 
 describe('job list', () => {
-  it('is bare text in a pipe', async () => {
+  it('is plain text in a pipe', async () => {
     service.addJob({ status: 'success' })
     service.addJob({ form: `evil\n${ESCAPE}[31mname` })
     const { stdout } = await person.run(['job', 'list'])
@@ -73,7 +73,7 @@ describe('job list', () => {
     expect(stdout).not.toContain(ESCAPE)
   })
 
-  it('is a painted table on a terminal, unpainted with NO_COLOR', async () => {
+  it('is a coloured table on a terminal, and without colours with NO_COLOR', async () => {
     service.addJob({ status: 'success' })
     const painted = await person.run(['job', 'list'], { terminal: true })
     expect(painted.stdout).toContain('│')
@@ -83,7 +83,7 @@ describe('job list', () => {
     expect(plain.stdout).not.toContain(ESCAPE)
   })
 
-  it('hands its filters over, and --json hands the whole answer back', async () => {
+  it('sends its filters, and --json prints the whole answer', async () => {
     service.addJob()
     const filters = ['--records', '5', '--user', 'ada', '--user-type', 'ldap', '--runner', 'r1']
     const { stdout } = await person.run(['job', 'list', '--json', ...filters])
@@ -96,7 +96,7 @@ describe('job list', () => {
     expect(JSON.parse(stdout)).toMatchObject({ count: 1, records: [{ id: 1, a_field_of_tomorrow: true }] })
   })
 
-  it('shows the kind of a user who is not local: the same name may be two users', async () => {
+  it('shows the kind of a user who is not local, because two users may have the same name', async () => {
     service.addJob({ user: 'jane', user_type: 'local', status: 'success' })
     service.addJob({ user: 'jane', user_type: 'ldap', status: 'success' })
     const [, newer, older] = (await person.run(['job', 'list'])).stdout.split('\n')
@@ -104,7 +104,7 @@ describe('job list', () => {
     expect(older).toMatch(/ {2}jane {2,}local-runner$/)
   })
 
-  it('says so when there are none', async () => {
+  it('says so when there are no jobs', async () => {
     expect((await person.run(['job', 'list'])).stdout).toBe('No jobs.\n')
   })
 })
@@ -140,7 +140,7 @@ describe('one job', () => {
     expect(service.seen.at(-1)?.query.get('output')).toBe('false')
   })
 
-  it('job abort says what the server says; on an ended job 5', async () => {
+  it('job abort prints the sentence of the server; exit code 5 for an ended job', async () => {
     const job = service.addJob()
     expect(await person.run(['job', 'abort', '1'])).toMatchObject({ code: 0, stdout: 'Job 1 will be aborted\n' })
     job.status = 'success'
@@ -150,7 +150,7 @@ describe('one job', () => {
     })
   })
 
-  it('job abort --abandoned asks for the end of one that was given up; show and list say that it still runs', async () => {
+  it('job abort --abandoned asks for the end of an abandoned job; show and list say that it still runs', async () => {
     service.addJob({ status: 'abandoned', connected: true })
     service.addJob({ status: 'abandoned', connected: false })
     service.addJob({ status: 'abandoned' })
@@ -195,28 +195,31 @@ describe('one job', () => {
     expect(nowhere.stderr).toContain('Cannot write')
   })
 
-  it.each(['show', 'follow', 'abort', 'events', 'download'])('job %s of an unknown job: 5', async (command) => {
-    const { code, stderr } = await person.run(['job', command, '99'])
-    expect({ code, stderr }).toEqual({ code: 5, stderr: 'holdfast: There is no job 99.\n' })
-  })
+  it.each(['show', 'follow', 'abort', 'events', 'download'])(
+    'job %s of an unknown job ends with exit code 5',
+    async (command) => {
+      const { code, stderr } = await person.run(['job', command, '99'])
+      expect({ code, stderr }).toEqual({ code: 5, stderr: 'holdfast: There is no job 99.\n' })
+    },
+  )
 })
 
 describe('answers that are not from a Holdfast server', () => {
-  it('JSON of another shape: 1', async () => {
+  it('JSON of another shape ends with exit code 1', async () => {
     service.override = () => ({ status: 200, body: { hello: 'world' } })
     const { code, stderr } = await person.run(['job', 'list'])
     expect(code).toBe(1)
     expect(stderr).toContain('does not understand')
   })
 
-  it('a redirect names the address to use: 2', async () => {
+  it('a redirect ends with exit code 2 and names the address to use', async () => {
     service.override = () => ({ status: 301, body: {}, headers: { location: 'https://jobs.example.com/' } })
     const { code, stderr } = await person.run(['job', 'list'])
     expect(code).toBe(2)
     expect(stderr).toContain('redirects to https://jobs.example.com/')
   })
 
-  it('a server that cannot answer now: 3 with the request id', async () => {
+  it('a server that cannot answer now gives exit code 3 and the request id', async () => {
     service.override = () => ({
       status: 503,
       body: { error: 'The database is away' },

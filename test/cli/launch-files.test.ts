@@ -71,7 +71,7 @@ it.each([
   ['a path that is not there', 'package=/no/such/file', 'there is no such file'],
   ['a folder', 'package=/', 'is not a file'],
   ['no field', 'app.tar.gz', 'give field=path'],
-])('%s is exit 2 with a clear line, and nothing is launched', async (_what, given, words) => {
+])('%s ends with exit code 2 and a clear line, and nothing is launched', async (_what, given, words) => {
   const { code, stderr } = await person().run(['job', 'launch', 'Deploy', '--file', given])
   expect([code, stderr.split('\n').length]).toEqual([2, 2])
   expect(stderr).toContain(words)

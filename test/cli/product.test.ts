@@ -47,7 +47,7 @@ function admin(): Person {
 }
 
 describe('with a real control plane and runner', () => {
-  it('the first example: launched, followed, looked at', async () => {
+  it('launches, follows and shows the first example', async () => {
     const person = admin()
     const { code, stdout, stderr } = await person.run(['job', 'launch', 'Hello world', '-e', 'greeted=Ada', '-f'])
     expect(code).toBe(0)
@@ -63,7 +63,7 @@ describe('with a real control plane and runner', () => {
     expect((await person.run(['job', 'abort', id])).code).toBe(5)
   })
 
-  it('the second example: several hosts, a loop, a failure that is rescued', async () => {
+  it('runs the second example: several hosts, a loop, a failure that is rescued', async () => {
     const person = admin()
     const { stdout: launched } = await person.run(['job', 'launch', 'Check-up of the servers', '--json'])
     const { id } = JSON.parse(launched) as { id: number }
@@ -84,7 +84,7 @@ describe('with a real control plane and runner', () => {
     expect((await person.run(['job', 'search', String(id), '--case', 'FIND LAST'])).stdout).toBe('Nothing found.\n')
   })
 
-  it('a job that fails: 10', async () => {
+  it('a job that fails gives exit code 10', async () => {
     const { code, stdout, stderr } = await admin().run(['job', 'launch', 'failing', '--follow'], { terminal: true })
     expect(code).toBe(10)
     expect(stderr).toBe('')
@@ -110,7 +110,7 @@ describe('with a real control plane and runner', () => {
     expect(gatesIn(gates).starts()).toBe(1)
   })
 
-  it('runners and join tokens', async () => {
+  it('lists runners and makes join tokens', async () => {
     const person = admin()
     expect((await person.run(['runner', 'list'])).stdout).toMatch(/test-runner +approved +yes/)
     expect((await person.run(['runner', 'show', 'test-runner'])).stdout).toMatch(/^state +approved$/m)
@@ -123,7 +123,7 @@ describe('with a real control plane and runner', () => {
     expect((await person.run(['join-token', 'revoke', String(token.id)])).code).toBe(0)
   })
 
-  it('an API token: made with a sign-in, used by a script, revoked', async () => {
+  it('makes an API token, uses it in a script, and revokes it', async () => {
     const created = await admin().run(['token', 'create', '--name', 'script', '--days', '1'])
     const script = newPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: created.stdout.trim() })
     expect((await script.run(['job', 'list'])).code).toBe(0)
@@ -134,7 +134,7 @@ describe('with a real control plane and runner', () => {
     expect((await script.run(['job', 'list'])).code).toBe(4)
   })
 
-  it('a session: signed in, renewed, signed out', async () => {
+  it('signs in, renews the session, and signs out', async () => {
     const person = newPerson({ HOLDFAST_SERVER: product.address })
     const input = 'correct horse battery'
     expect((await person.run(['login', '-u', 'admin', '--password-stdin'], { input })).code).toBe(0)

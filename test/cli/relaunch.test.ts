@@ -18,14 +18,14 @@ beforeEach(async () => {
 const run = (args: string[], options = {}) => person.run(['job', 'relaunch', ...args], options)
 
 describe('job relaunch', () => {
-  it('as it ran: sends no body, says what the server says', async () => {
+  it('as it ran sends no body and prints the sentence of the server', async () => {
     const { code, stdout, stderr } = await run(['1'])
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'Job 1 was launched again as job 2.\n', stderr: '' })
     expect(service.seen.at(-1)).toMatchObject({ method: 'POST', path: '/job/1/relaunch', body: undefined })
     expect([...(service.seen.at(-1)?.query ?? [])]).toEqual([])
   })
 
-  it('with changes: --values and then -e, in the order they are given, and --verbose in the query', async () => {
+  it('with changes sends --values and then -e, in the order they are given, and --verbose in the query', async () => {
     const path = join(person.home, 'values.yml')
     writeFileSync(path, 'a: 1\nrows: [{gb: 2}]\n')
     expect((await run(['-e', 'a=text', '1', '--values', path, '-e', '{"pin": null}', '--verbose'])).code).toBe(0)
@@ -40,32 +40,32 @@ describe('job relaunch', () => {
     })
   })
 
-  it('--follow in a pipe: the output to stdout, the rest to stderr, the exit code of the new job', async () => {
+  it('--follow in a pipe writes the output to stdout and the rest to stderr, and ends with the exit code of the new job', async () => {
     const { code, stdout, stderr } = await run(['1', '--follow'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'again\n' })
     expect(stderr).toMatch(/^Job 1 was launched again as job 2\.\n.*Job 2 ended success/s)
   })
 
-  it('--follow --json: one object a line, the new job first', async () => {
+  it('--follow --json prints one object a line, the new job first', async () => {
     const { stdout } = await run(['1', '-f', '--json'])
     const lines = stdout.trimEnd().split('\n')
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ type: 'launched', id: 2 })
     expect(lines.length).toBeGreaterThan(1)
   })
 
-  it('--follow on a terminal: all on the screen', async () => {
+  it('--follow on a terminal shows everything on the screen', async () => {
     const { code, stdout } = await run(['1', '--follow'], { terminal: true })
     expect(code).toBe(0)
     expect(stdout).toMatch(/Job 1 was launched again as job 2\..*again.*success/s)
   })
 
-  it('of a running job: 5 and the sentence of the server', async () => {
+  it('of a running job ends with exit code 5 and the sentence of the server', async () => {
     job.status = 'running'
     const { code, stderr } = await run(['1'])
     expect({ code, stderr }).toEqual({ code: 5, stderr: 'holdfast: Job 1 has not ended but is running.\n' })
   })
 
-  it('of an unknown job: 5; of what is no id: 2; with a file that is not there: 2', async () => {
+  it('ends with exit code 5 for an unknown job, and 2 for a wrong id or a file that does not exist', async () => {
     expect(await run(['99'])).toMatchObject({ code: 5, stderr: 'holdfast: There is no job 99.\n' })
     const noId = await run(['one'])
     expect([noId.code, noId.stderr]).toEqual([2, expect.stringContaining(`"one" is not a job's id`)])
@@ -74,7 +74,7 @@ describe('job relaunch', () => {
     expect(service.seen.filter(({ path }) => path.endsWith('/relaunch'))).toHaveLength(1)
   })
 
-  it('refused with 422: 5, and which fields are missing', async () => {
+  it('refused with 422 ends with exit code 5 and names the missing fields', async () => {
     service.override = () => ({ status: 422, body: { error: 'Values refused', details: { missing: ['pin'] } } })
     expect(await run(['1'])).toMatchObject({
       code: 5,
@@ -82,7 +82,7 @@ describe('job relaunch', () => {
     })
   })
 
-  it('an answer that got lost: 3, and that the launch may have arrived', async () => {
+  it('a lost answer ends with exit code 3 and says that the launch may have arrived', async () => {
     service.override = ({ path }) => (path.endsWith('/relaunch') ? { status: 502, body: {} } : null)
     const { code, stderr } = await run(['1'])
     expect([code, stderr]).toEqual([3, expect.stringContaining('The launch may have arrived nevertheless')])

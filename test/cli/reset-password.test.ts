@@ -20,7 +20,7 @@ const reset = (...args: readonly string[]) =>
   newQuickPerson().run(['admin', 'reset-password', ...args, '--persistent-path', server.folder])
 
 describe('admin reset-password', () => {
-  it('prints a new password, which has to be changed; the old one and all sign-ins count no more', async () => {
+  it('prints a new password that must be changed; the old one and all sign-ins are no longer valid', async () => {
     const { code, stdout, stderr } = await reset()
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const password = stdout.trim()
@@ -40,7 +40,7 @@ describe('admin reset-password', () => {
     expect((await server.call('GET', '/audit/verify', { token: again })).body).toMatchObject({ ok: true })
   })
 
-  it('lets a blocked account in only where that is asked for', async () => {
+  it('lets a blocked account in only with --unblock', async () => {
     const { body } = await server.call('POST', '/auth/login', {
       json: { username: 'admin', password: 'the very next password' },
     })
@@ -53,14 +53,14 @@ describe('admin reset-password', () => {
     expect((await server.signIn('ben', stdout.trim())).token).toBeTruthy()
   })
 
-  it('makes no database and no account, and works as nobody else: 5', async () => {
+  it('makes no database and no account: exit code 5', async () => {
     expect((await reset('nobody')).stderr).toBe('holdfast: There is no local user named nobody.\n')
     const elsewhere = await newQuickPerson().run(['admin', 'reset-password', '--persistent-path', '/nowhere'])
     expect([elsewhere.code, elsewhere.stderr]).toEqual([5, expect.stringContaining('There is no database to open')])
     expect((await newQuickPerson().run(['admin', 'reset-password', '--settings-file', '/nowhere'])).code).toBe(2)
   })
 
-  it.skipIf(process.getuid?.() !== 0)('is refused as another user than the one that has the database: 5', async () => {
+  it.skipIf(process.getuid?.() !== 0)('is refused for a user who does not own the database: exit code 5', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'holdfast.db'), '')
     chownSync(join(folder, 'holdfast.db'), 4711, 4711)

@@ -80,7 +80,7 @@ describe('runners', () => {
     }
   })
 
-  it('have jobs that are not known here: they are listed, adopted, ended and forgotten by the beginnings of their runs', async () => {
+  it('have jobs that the control plane does not know: they are listed, adopted, ended and forgotten by the start of their run id', async () => {
     const [one, two] = ['a1'.repeat(16), 'a2'.repeat(16)]
     const records = [one, two].map((run_id, at) => ({
       ...{ runner_id: 3, runner: 'web-1', run_id, number: at + 1, reason: 'other_service', service: 'SHA256:x' },
@@ -114,7 +114,7 @@ describe('runners', () => {
     expect(service.seen.every(({ method }) => method === 'GET')).toBe(true)
   })
 
-  it('are kept, and kept no longer', async () => {
+  it('are kept, and not kept any more', async () => {
     service.override = ({ method, path }) => {
       if (path === '/runner') return { status: 200, body: { count: 1, records: [{ ...runner, kept_by: 'admin' }] } }
       return method === 'PUT' ? { status: 200, body: { message: 'The runner was changed' } } : null
@@ -133,13 +133,13 @@ describe('runners', () => {
     expect(stderr).toContain('3 (waiting, SHA256:abc), 4 (denied, SHA256:def)')
   })
 
-  it('that nobody knows: 5', async () => {
+  it('that do not exist end with exit code 5', async () => {
     expect((await person.run(['runner', 'show', 'web-9'])).code).toBe(5)
   })
 })
 
 describe('join tokens', () => {
-  it('are made; the token alone stands on stdout', async () => {
+  it('are made, and stdout has only the token', async () => {
     const { stdout } = await person.run(['join-token', 'create', '--name', 'for web-2', '--ttl-minutes', '5'])
     expect(stdout).toBe('jt-secret\n')
     expect(service.seen.at(-1)?.body).toEqual({ name: 'for web-2', ttl_minutes: 5 })

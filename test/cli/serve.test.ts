@@ -38,7 +38,7 @@ async function startServing(
   return { ...cli, address }
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)('%s stops it in good order, with 0', async (signal) => {
+it.each(['SIGTERM', 'SIGINT'] as const)('%s stops it in good order, with exit code 0', async (signal) => {
   const serving = await startServing(newFolder())
   expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
   serving.process.kill(signal)
@@ -47,7 +47,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)('%s stops it in good order, with 0', asy
   expect(stderr).toContain(`is stopping (${signal})`)
 })
 
-it('an open live stream does not hold the stop up', async () => {
+it('an open live stream does not delay the stop', async () => {
   const serving = await startServing(newFolder())
   const person = newPerson({ HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
   expect((await person.run(['login', '-u', 'admin'])).code).toBe(0)
@@ -58,7 +58,7 @@ it('an open live stream does not hold the stop up', async () => {
   expect((await serving.ended).code).toBe(0)
 })
 
-it('a connection over which no request has come does not hold the stop up', async () => {
+it('a connection without a request does not delay the stop', async () => {
   const serving = await startServing(newFolder())
   const { hostname, port } = new URL(serving.address)
   const socket = connect(Number(port), hostname)
@@ -72,7 +72,7 @@ it('a connection over which no request has come does not hold the stop up', asyn
   socket.destroy()
 })
 
-it('flags win over the environment', async () => {
+it('options win over the environment', async () => {
   const folder = newFolder()
   const serving = await startServing(folder, ['--base-url', '/flag'], { ...settings, BASE_URL: '/environment' })
   expect((await fetch(`${serving.address}/api/v2/live`)).status).toBe(200)
@@ -86,7 +86,7 @@ it('a server below a prefix is reached by its address', async () => {
   expect(await person.run(['job', 'list'])).toMatchObject({ code: 0, stdout: 'No jobs.\n' })
 })
 
-it('SIGHUP ends nothing where no terminal is', async () => {
+it('SIGHUP ends nothing without a terminal', async () => {
   const serving = await startServing(newFolder())
   for (let round = 0; round < 3; round += 1) serving.process.kill('SIGHUP')
   expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
@@ -94,7 +94,7 @@ it('SIGHUP ends nothing where no terminal is', async () => {
   expect((await serving.ended).code).toBe(0)
 })
 
-it('a broken config.yaml: a start takes the last good one and says so, a first start ends with 2', async () => {
+it('with a broken config.yaml a start takes the last good one and says so, and a first start ends with exit code 2', async () => {
   const folder = newFolder()
   const config = join(folder, 'config.yaml')
   const first = await newPerson({ PERSISTENT_PATH: brokenFolder(), ...settings }).run(['serve'])
@@ -136,7 +136,7 @@ it.skipIf(firstFreePort <= 79)('a port below 1024 without the right to it: 2, an
 it.each([
   ['control-plane/bin/holdfast.js', 'holdfast'],
   ['runner-agent/bin/holdfast-runner.js', 'holdfast-runner'],
-])('%s by an older Node.js: 2 and one sentence', (program, name) => {
+])('%s by an older Node.js ends with exit code 2 and one sentence', (program, name) => {
   const olderNode = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'18.20.8'})`
   const { status, stderr, stdout } = spawnSync(
     process.execPath,
@@ -149,7 +149,7 @@ it.each([
   expect(stderr).toMatch(new RegExp(`^${name}: Node.js [\\d.]+ or later is needed, this is 18\\.20\\.8\\.\n$`))
 })
 
-it('a port that is taken: 1 and one sentence', async () => {
+it('a port that is taken gives exit code 1 and one sentence', async () => {
   const serving = await startServing(newFolder())
   const port = new URL(serving.address).port
   const second = await newPerson({ PERSISTENT_PATH: newFolder(), ...settings }).run(['serve', '--port', port])
@@ -157,14 +157,14 @@ it('a port that is taken: 1 and one sentence', async () => {
   expect(second.stderr).toContain(`holdfast: Port ${port} at 127.0.0.1 is taken. Choose another one with --port.\n`)
 })
 
-it('a first admin whose password is too short: 2', async () => {
+it('a first admin with a short password gives exit code 2', async () => {
   const environment = { PERSISTENT_PATH: newFolder(), ...settings, ADMIN_PASSWORD: 'short' }
   const { code, stderr } = await newPerson(environment).run(['serve'])
   expect(code).toBe(2)
   expect(stderr).toMatch(/^holdfast: .*ADMIN_PASSWORD: .*12/m)
 })
 
-it('a generated admin password is kept for the admin alone, is in no log, and has to be changed', async () => {
+it('only the admin can read a generated admin password; it is in no log and must be changed', async () => {
   const folder = newFolder()
   const environment = { PORT: '0', LOG_FORMAT: 'json' }
   const serving = await startServing(folder, [], environment)
@@ -189,7 +189,7 @@ it('a generated admin password is kept for the admin alone, is in no log, and ha
   expect(again.stderr()).not.toContain(password)
 })
 
-it('a first admin with an impossible name: 2', async () => {
+it('a first admin with an impossible name gives exit code 2', async () => {
   const environment = { PERSISTENT_PATH: newFolder(), ...settings, ADMIN_USERNAME: 'a/b' }
   const { code, stderr } = await newPerson(environment).run(['serve'])
   expect(code).toBe(2)

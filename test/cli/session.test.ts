@@ -23,7 +23,7 @@ function logIn() {
 }
 
 describe('login', () => {
-  it('takes the password from standard input and keeps the session for this user only', async () => {
+  it('takes the password from standard input and stores the session for this user only', async () => {
     const { code, stdout } = await logIn()
     expect({ code, stdout }).toEqual({ code: 0, stdout: `Signed in at ${service.address} as admin.\n` })
     expect(statSync(sessionPath()).mode & 0o777).toBe(0o600)
@@ -57,13 +57,13 @@ describe('login', () => {
     expect((await cli.ended).code).toBe(130)
   })
 
-  it('does not wait for a terminal that is not there', async () => {
+  it('does not wait without a terminal', async () => {
     const { code, stderr } = await person.run(['login', '--server', service.address, '-u', 'admin'], { input: '' })
     expect(code).toBe(2)
     expect(stderr).toContain('--password-stdin or HOLDFAST_PASSWORD')
   })
 
-  it('refused: 4, and no session', async () => {
+  it('ends with exit code 4 and no session when it is refused', async () => {
     const { code, stderr } = await person.run(
       ['login', '--server', service.address, '-u', 'admin', '--password-stdin'],
       { input: 'wrong' },
@@ -73,7 +73,7 @@ describe('login', () => {
     expect(() => savedSession()).toThrow('ENOENT')
   })
 
-  it('too many tries: 5, and when to come back', async () => {
+  it('ends with exit code 5 after too many tries, and says when to try again', async () => {
     service.override = () => ({
       status: 429,
       body: { error: 'Too many failed sign-ins', code: 'locked' },
@@ -86,7 +86,7 @@ describe('login', () => {
 })
 
 describe('the access token', () => {
-  it('is renewed when it ran out, and the new pair is kept', async () => {
+  it('is renewed when it has expired, and the new pair is stored', async () => {
     await logIn()
     service.expireTokens()
     expect((await person.run(['job', 'list'])).code).toBe(0)
@@ -94,7 +94,7 @@ describe('the access token', () => {
     expect(statSync(sessionPath()).mode & 0o777).toBe(0o600)
   })
 
-  it('is renewed by one of many commands at once: a refresh token is good only once', async () => {
+  it('is renewed by only one of many commands, because a refresh token works only once', async () => {
     await logIn()
     service.expireTokens()
     const results = await Promise.all(Array.from({ length: 6 }, () => person.run(['job', 'list'])))
@@ -103,7 +103,7 @@ describe('the access token', () => {
     expect(service.seen.filter(({ path }) => path === '/token')).toHaveLength(1)
   })
 
-  it('cannot be renewed when the session is over: 4', async () => {
+  it('cannot be renewed when the session is over: exit code 4', async () => {
     await logIn()
     writeFileSync(sessionPath(), JSON.stringify({ ...savedSession(), refreshtoken: 'refresh-of-old' }))
     service.expireTokens()
@@ -131,7 +131,7 @@ describe('the access token', () => {
     expect(service.seen.every(({ path }) => path === '/job')).toBe(true)
   })
 
-  it('is shown to the server that gave it and to no other', async () => {
+  it('is sent to the server that gave it and to no other', async () => {
     await logIn()
     const other = await startFakeService()
     onTestFinished(() => other.stop())

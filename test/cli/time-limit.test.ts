@@ -26,11 +26,11 @@ async function endOf(prepare = ''): Promise<string> {
 }
 
 describe('the time limit of a request', () => {
-  it('comes, whatever the garbage collector takes meanwhile', async () => {
+  it('comes, also when the garbage collector runs meanwhile', async () => {
     expect(await endOf()).toBe('TimeoutError')
   })
 
-  it('leaves the caller an end of its own', async () => {
+  it('lets the caller end the request earlier', async () => {
     expect(await endOf('setTimeout(() => user.abort(), 100)')).toBe('AbortError')
   })
 })

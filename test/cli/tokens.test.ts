@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 
 describe('API tokens', () => {
-  it('are made; the token alone stands on stdout', async () => {
+  it('are made, and stdout has only the token', async () => {
     const { stdout, stderr } = await person.run(['token', 'create', '--name', 'nightly', '--days', '7'])
     expect([stdout, stderr]).toEqual(['hfat_0a1b2c.secret\n', ''])
     expect(service.seen.at(-1)?.body).toEqual({ name: 'nightly', expiryDays: 7 })
@@ -40,14 +40,14 @@ describe('API tokens', () => {
     expect(service.seen.at(-1)?.body).toEqual({})
   })
 
-  it('with a time that is no number of days: 2, and nothing is asked for', async () => {
+  it('with a wrong number of days give exit code 2, and no request is sent', async () => {
     for (const days of ['0', 'never', '1.5', '-1']) {
       expect([days, (await person.run(['token', 'create', `--days=${days}`])).code]).toEqual([days, 2])
     }
     expect(service.seen).toEqual([])
   })
 
-  it('are listed without themselves', async () => {
+  it('are listed without the tokens themselves', async () => {
     const { stdout } = await person.run(['token', 'list'])
     expect(stdout).toMatch(/^sid +name +created +last used +expires +scope\s*$/m)
     expect(stdout).toMatch(/^0a1b2c {2}nightly {2}2026-\S+ \S+ {2}- +2026-/m)
@@ -62,7 +62,7 @@ describe('API tokens', () => {
     }
   })
 
-  it('that nobody has: 5, or that two are called: 2, and nothing is revoked', async () => {
+  it('with an unknown name (exit code 5) or a name that two have (exit code 2) are not revoked', async () => {
     const unknown = await person.run(['token', 'revoke', 'hfat_0a1b2c.secret'])
     expect(unknown.code).toBe(5)
     expect(unknown.stderr).not.toContain('secret')

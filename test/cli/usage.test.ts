@@ -40,19 +40,19 @@ describe('help', () => {
   )
 })
 
-describe('a wrong command line ends with 2 and one sentence', () => {
+describe('a wrong command line ends with exit code 2 and one sentence', () => {
   const cases: readonly (readonly [string, readonly string[], string])[] = [
     ['nothing at all', [], 'Give a command'],
     ['an unknown command', ['dance'], 'Unknown argument: dance'],
     ['a group without its command', ['job'], 'Say what to do with jobs:'],
     ['an unknown option', ['job', 'list', '--colour'], 'Unknown argument: colour'],
-    ['an id that is no number', ['job', 'show', 'x'], '"x" is not a job\'s id'],
+    ['an id that is not a number', ['job', 'show', 'x'], '"x" is not a job\'s id'],
     ['an id that is zero', ['job', 'abort', '0'], '"0" is not a job\'s id'],
-    ['a server that is no address', ['job', 'list', '--server', 'ftp://x'], 'must begin with http:// or https://'],
+    ['a server that is not an address', ['job', 'list', '--server', 'ftp://x'], 'must begin with http:// or https://'],
     ['a password in the address', ['job', 'list', '--server', 'http://a:b@c'], 'holds no password'],
     ['an -e without a value', ['job', 'launch', 'f', '-e', 'x'], 'give key=value'],
     ['an -e with broken JSON', ['job', 'launch', 'f', '-e', '{"a"'], 'is not JSON'],
-    ['an -e file that is not there', ['job', 'launch', 'f', '-e', '@/nowhere.yml'], 'cannot be read'],
+    ['an -e file that does not exist', ['job', 'launch', 'f', '-e', '@/nowhere.yml'], 'cannot be read'],
     ['a setting of the wrong kind', ['serve', '--port', 'http'], 'PORT: must be a whole number'],
     ['a setting with an unknown value', ['serve', '--log-level', 'loud'], 'LOG_LEVEL: must be one of'],
     ['a setting that does not exist', ['serve', '--prot', '80'], 'Unknown argument'],
@@ -65,7 +65,7 @@ describe('a wrong command line ends with 2 and one sentence', () => {
   })
 })
 
-it('says what to do when nobody answers, with 3', async () => {
+it('says what to do when nobody answers, with exit code 3', async () => {
   const gone = await startFakeService()
   await gone.stop()
   const server = gone.address.replace('127.0.0.1', 'localhost')
@@ -74,7 +74,7 @@ it('says what to do when nobody answers, with 3', async () => {
   expect(stderr).toMatch(/^holdfast: Cannot reach http:\/\/localhost:\d+: connection refused\. .*--server.*\n$/)
 })
 
-it('says how to sign in when nobody has, with 4', async () => {
+it('says how to sign in when nobody is signed in, with exit code 4', async () => {
   const { code, stderr } = await newPerson().run(['job', 'list', '--server', 'http://127.0.0.1:1/'])
   expect(code).toBe(4)
   expect(stderr).toContain('holdfast login --server http://127.0.0.1:1')

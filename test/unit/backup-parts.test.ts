@@ -73,7 +73,7 @@ test('the files of all parts come back as they were, with their rights and in an
   }
 })
 
-test('of a file that grows meanwhile its first size is kept, and one that shrinks ends the backup', async () => {
+test('a file that grows meanwhile is kept with its first size, and one that shrinks ends the backup', async () => {
   const { at, places } = installation({ 'forms/log.txt': 'x'.repeat(10), 'uploads/a': 'y'.repeat(10) })
   const growing = filesOf(places, ['forms'])
   expect((await growing.next()).value).toMatchObject({ type: 'file', size: 10 })
@@ -108,7 +108,7 @@ test('only what is wanted is written, and only below its folder', async () => {
   expect(paths()).toEqual(['forms/a.yml'])
 })
 
-test('of a file that did not come whole nothing is left', async () => {
+test('nothing is left of a file that was not complete', async () => {
   const { places, paths } = installation()
   const writer = new PartWriter(places, PARTS, false)
   await writer.take({ type: 'file', part: 'forms', path: 'a.yml', mode: 0o600, size: 6 })

@@ -71,7 +71,7 @@ describe('changes', () => {
     expect(written[1]).toBe('event: changed\ndata: {"name":"jobs"}\n\n')
   })
 
-  test('more within the second become one at its end', () => {
+  test('several within the second become one at its end', () => {
     for (let count = 0; count < 10; count += 1) stream.changed('jobs')
     expect(names()).toEqual(['jobs'])
     held.move(1000)
@@ -94,7 +94,7 @@ describe('changes', () => {
     expect(names()).toEqual(['jobs', 'jobs'])
   })
 
-  test('whatever happens: never two of a name within a second, and the last change is always told', () => {
+  test('never sends two of a name within a second, and always sends the last change', () => {
     covers('live-2.rate', 'limit.event-rate', 'live-detail.first-and-last')
     const step = fc.record({ wait: fc.integer({ min: 0, max: 1500 }), name: fc.constantFrom(...LIVE_NAMES) })
     const slow = fc.record({ wait: fc.integer({ min: 0, max: 900 }), drains: fc.boolean() })
@@ -170,7 +170,7 @@ describe('a slow reader', () => {
     expect(held.count()).toBe(0)
   })
 
-  test('that reads now and then is kept', () => {
+  test('is kept when it reads now and then', () => {
     for (let minute = 0; minute < 10; minute += 1) {
       accepts = false
       stream.changed('jobs')
@@ -243,7 +243,7 @@ describe('many streams', () => {
     expect(pinged()).toBe(3 + 2)
   })
 
-  test('stay open while the sessions cannot be looked up, which is said', async () => {
+  test('stay open while the sessions cannot be looked up, and the failure is reported', async () => {
     lookFails = true
     sessions.clear()
     held.move(15_000)
@@ -255,7 +255,7 @@ describe('many streams', () => {
     expect(ended).toBe(1)
   })
 
-  test('take the timer along when the last one ends, and start it again', () => {
+  test('stop the timer when the last one ends, and a new one starts it again', () => {
     stream.close()
     expect(held.count()).toBe(0)
     open()
@@ -264,7 +264,7 @@ describe('many streams', () => {
   })
 })
 
-test('closing ends it once and takes every timer along', () => {
+test('closing ends the stream once and cancels every timer', () => {
   stream.changed('jobs')
   stream.changed('jobs')
   stream.close()

@@ -42,6 +42,6 @@ async function formsFinding(path: string): Promise<Finding> {
   const isMissing = forms.length === 0 && errors.every(({ file, reason }) => file === path && /ENOENT/.test(reason))
   if (isMissing) return fine(subject, 'none yet')
   if (errors.length === 0) return fine(subject, `${forms.length} in ${path}`)
-  const words = `${forms.length} are good, ${errors.length} things are wrong`
+  const words = `good: ${forms.length}, wrong: ${errors.length}`
   return doubtful(subject, words, `holdfast form check ${path}`)
 }

@@ -19,10 +19,11 @@ export interface LiveReader {
   readonly sessionId: string
 }
 
-/** What a stream begins with. */
+/** The content of the first event of a stream. */
 export interface Hello {
+  /** The release of the program. */
   readonly version: string
-  /** Of the database: another one than before says that numbers may have been given again. */
+  /** The id of the database. When it changes, the database was restored, and the same numbers may be given again. */
   readonly database: string
 }
 
@@ -86,7 +87,7 @@ export function createLiveStream(
 
   const leavePings = options.pings.join({ sessionId: reader.sessionId, ping, close })
   const { version, database } = options.hello
-  // The database is the id of this event, so that the data stays what clients know.
+  // The id of the database is the id of this event, because the data must keep the shape that clients know.
   write(`retry: ${RECONNECT_MS}\nevent: hello\ndata: ${JSON.stringify({ version })}\nid: ${database}\n\n`)
 
   return {

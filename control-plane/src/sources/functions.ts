@@ -170,6 +170,7 @@ async function resolveName(
   }
 }
 
+/** What a command printed, as a value: its JSON, or its lines when it is no JSON. */
 function jsonOrLines(text: string): unknown {
   try {
     return parseAnswer(text, false)

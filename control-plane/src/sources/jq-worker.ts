@@ -8,7 +8,7 @@ import type { JqOrder, JqReport } from './jq-thread.js'
 /** Most characters of the results. */
 const MAX_RESULT_LENGTH = 8 * 1024 * 1024
 
-/** What forms of the product family may call in every filter: sizes from bytes, and numbers with fewer decimals. */
+/** Functions that forms of the product family call in filters: they convert bytes, and round numbers. */
 const DEFINITIONS = [
   'def fn2KB: . / 1024;',
   'def fn2MB: . / 1048576;',
@@ -44,7 +44,7 @@ async function run({ value, filter }: JqOrder): Promise<unknown> {
 }
 
 function runRaw(jq: Awaited<ReturnType<typeof load>>, value: unknown, filter: string) {
-  // Others keep the places that jq names in what is wrong with a filter.
+  // A filter that calls none of them stays as it is. So the positions in the error messages of jq are right.
   const whole = /\bfn(?:2[KMG]B|Round[012]?)\b/.test(filter) ? `${DEFINITIONS} ${filter}` : filter
   try {
     return jq.raw(JSON.stringify(value ?? null), whole, ['-c'])

@@ -86,7 +86,7 @@ describe('private addresses are refused, however they are written', () => {
     expect(await ask(rules(), url)).toMatch(/is private: forms may ask it only when REST_ALLOWED_HOSTS names it/)
   })
 
-  test('a name of the machine that resolves to one', async () => {
+  test('a name of the machine that resolves to a private address', async () => {
     expect(await ask(rules(), `http://localhost:${target.port}/secret`, {}, lookup)).toContain('is private')
     expect(target.asked).toEqual([])
   })
@@ -114,7 +114,7 @@ describe('what is allowed', () => {
     expect(await ask(rules('mapped.test', '127.0.0.1'), 'http://mapped.test/')).toContain('is in REST_DENIED_HOSTS')
   })
 
-  test.each(['10.0.0.0/33', 'http://x', 'a b', '*'])('an entry that is none is refused: %s', (text) => {
+  test.each(['10.0.0.0/33', 'http://x', 'a b', '*'])('a wrong entry is refused: %s', (text) => {
     expect(() => parseHostRules(text)).toThrow()
   })
 })
@@ -128,7 +128,7 @@ describe('redirects', () => {
     expect(target.asked.length).toBe(before)
   })
 
-  test('to another server carry nothing that proves who asks', async () => {
+  test('to another server carry no credentials', async () => {
     const text = await ask(rules('*.test'), `http://inside.test:${server.port}/other`, {
       authorization: 'Basic x',
       'x-key': 'y',

@@ -33,7 +33,7 @@ const calledTimes = async (calls: readonly unknown[], times: number) => {
   await expect.poll(() => calls.length).toBe(times)
 }
 
-test('a stop answers what is being asked, and everything that is asked later', async () => {
+test('a stop answers the questions that are being asked, and all that come later', async () => {
   const { sources, calls } = held()
   const open = sources.ask(asked('fnSlow'), asker)
   await calledTimes(calls, 1)
@@ -44,7 +44,7 @@ test('a stop answers what is being asked, and everything that is asked later', a
   expect(calls).toHaveLength(1)
 })
 
-test('what does not answer in time is no stop', async () => {
+test('a source that does not answer in time is not a stop', async () => {
   const { sources, calls, move } = held()
   const open = sources.ask(asked('fnSlow'), asker)
   await calledTimes(calls, 1)
@@ -52,7 +52,7 @@ test('what does not answer in time is no stop', async () => {
   expect(await open).toEqual({ ok: false, reason: 'its source did not answer within 5 s' })
 })
 
-test('an answer is shared and kept for its time, one that failed for 3 s', async () => {
+test('an answer is shared and kept for its time, and a failure for 3 s', async () => {
   const { sources, calls, clock } = held()
   const both = [sources.ask(asked('fnA', 10_000), asker), sources.ask(asked('fnA', 10_000), asker)]
   await calledTimes(calls, 1)

@@ -66,7 +66,7 @@ function resolve(...given: unknown[]): Promise<unknown> {
   return functions.call(question, { mayUse: () => true }, new AbortController().signal)
 }
 
-test('fn.fnDnsResolve gives the records of a name, of type A when none is said', async () => {
+test('fn.fnDnsResolve gives the records of a name, of type A by default', async () => {
   expect(await resolve('web.example.com')).toEqual(['192.0.2.7', '192.0.2.8'])
   expect(await resolve('web.example.com', 'MX')).toMatchObject([{ exchange: 'mail.example.com', priority: 10 }])
   expect(await resolve('web.example.com', 'TXT')).toEqual([['hello']])
@@ -83,7 +83,7 @@ test('fn.fnDnsResolve knows every type that the family names', async () => {
   ])
 })
 
-test('fn.fnDnsResolve says what is not there, and which types it knows', async () => {
+test('fn.fnDnsResolve says which record does not exist, and which types it knows', async () => {
   await expect(resolve('none.example.com')).rejects.toThrow('none.example.com has no record A (ENOTFOUND)')
   await expect(resolve('web.example.com', 'CAA')).rejects.toThrow('has no record CAA (ENODATA)')
   await expect(resolve('web.example.com', 'ANY')).rejects.toThrow('the type of the record must be one of A, AAAA')

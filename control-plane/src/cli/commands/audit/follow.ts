@@ -13,15 +13,15 @@ const PAGE = 1000
 /** So many ids before the newest record are read again: of several nodes, one may store a lower id a little later. */
 const OVERLAP_IDS = 200
 
-const RESTORED = 'The database of the control plane was restored: ids are given again. What follows is its audit trail.'
+const RESTORED = 'The database of the control plane was restored. The records of the restored database follow.'
 
 type Filter = NonNullable<Parameters<Client['listAudit']>[0]>
 
 /**
  * Writes records of the audit trail, the oldest first, and then each new one, until Ctrl-C. When the control plane is away,
- * it is asked again and again. No record comes twice. A restored database gives ids again: then it begins again with what
- * that database has.
- * @param filter what was asked for first, with the number of records
+ * it is asked again and again. No record comes twice. A restored database may give the same ids again. So this begins again
+ * with the records of that database.
+ * @param filter the filter of the first request, with the number of records
  * @param first the records to begin with, the newest first
  */
 export async function followAudit(
@@ -59,7 +59,7 @@ export async function followAudit(
   }
 }
 
-/** Which records were written. A record is known by its request, because a restored database gives ids again. */
+/** Knows which records were written. It also compares their requests, because a restored database may give ids again. */
 class Followed {
   database: string | undefined
   readonly #show: (record: AuditRecord) => Promise<void>
@@ -70,12 +70,12 @@ class Followed {
     this.#show = show
   }
 
-  /** Records with a higher id are asked for next. */
+  /** The next request asks for records with a higher id than this. */
   get from(): number {
     return Math.max(this.#oldest, Math.max(0, ...this.#idByKey.values()) - OVERLAP_IDS)
   }
 
-  /** Goes on with these records of a database, the newest first. */
+  /** Begins with these records of a database, the newest first. Writes those that were not written before. */
   async begin({ database, records }: Pick<AuditList, 'database' | 'records'>): Promise<void> {
     this.database = database
     this.#oldest = records.at(-1)?.id ?? 0
