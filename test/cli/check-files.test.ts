@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ROOT } from '../support/product.js'
 import { newQuickPerson } from './run-cli.js'
@@ -67,6 +67,79 @@ fields:
         { form: 'Good', reason: expect.stringContaining('"Disk"') },
       ],
     })
+  })
+})
+
+describe('form check looks for what forms name', () => {
+  const FORMS = {
+    'forms/vars.yml':
+      'name: Vars\ntype: ansible\nplaybook: good.yml\nvarsFiles: [there.yml, gone.yml, list.yml, ../secret.yml]\nfields: []\n',
+    'forms/steps.yml': `name: Steps
+type: multistep
+steps: [{ name: first, playbook: good.yml }, { name: second, playbook: sub/gone.yml, varsFiles: [step.yml] }]
+fields: []
+`,
+    'forms/flow.yml': 'name: Flow\ntype: workflow\nworkflow: Flow\nfields: []\n',
+    'forms/lost.yml': 'name: Lost\ntype: workflow\nworkflow: lost.yml\nfields: []\n',
+    'vars/there.yml': 'a: 1\n',
+    'vars/list.yml': '- a\n',
+    'playbooks/good.yml': '[]\n',
+    'workflows/flow.yml': `workflow_job_templates:
+  - name: Flow
+    related:
+      workflow_nodes:
+        - { identifier: one, unified_job_template: { name: good.yml, type: job_template } }
+        - { identifier: two, unified_job_template: { name: gone.yml, type: job_template } }
+        - { identifier: three, unified_job_template: { name: Nowhere, type: workflow_job_template } }
+        - { identifier: four, unified_job_template: { name: Inner, type: workflow_job_template } }
+  - name: Inner
+    related:
+      workflow_nodes: [{ identifier: deep, unified_job_template: { name: deep.yml, type: job_template } }]
+`,
+  }
+
+  function installation(files: Readonly<Record<string, string>>) {
+    const person = newQuickPerson()
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(person.home, name)), { recursive: true })
+      writeFileSync(join(person.home, name), text)
+    }
+    return person
+  }
+
+  it('constants, workflows with their nodes, and playbooks', async () => {
+    const { home, run } = installation(FORMS)
+    const { code, stdout } = await run(['form', 'check', join(home, 'forms')])
+    expect(code).toBe(1)
+    expect(stdout.replaceAll(`${home}/`, '').split('\n')).toEqual([
+      'forms/steps.yml, line 1, form Steps: varsFiles "step.yml": there is no such file',
+      'forms/vars.yml, line 1, form Vars: varsFiles "gone.yml": there is no such file',
+      'forms/vars.yml, line 1, form Vars: varsFiles "list.yml": the file must hold a mapping',
+      'forms/vars.yml, line 1, form Vars: varsFiles "../secret.yml": there is no such file',
+      "forms/lost.yml, line 1, form Lost: There is no workflow 'lost.yml', neither a file nor a name in one (looked in workflows)",
+      "forms/steps.yml, line 1, form Steps: step 'second': there is no playbook playbooks/sub/gone.yml",
+      "workflows/flow.yml, line 7: workflow 'Flow': node 'three': There is no workflow 'Nowhere', neither a file nor a name in one",
+      "workflows: workflow 'Flow': node 'two': there is no playbook playbooks/gone.yml",
+      "workflows: workflow 'Inner': node 'deep': there is no playbook playbooks/deep.yml",
+      '4 forms are good; wrong: 9.',
+      '',
+    ])
+  })
+
+  it('in the folders that are named, if they are elsewhere', async () => {
+    const { 'forms/vars.yml': text, ...others } = FORMS
+    const { home, run } = installation({ 'elsewhere/vars.yml': text.replace(', ../secret.yml', ''), ...others })
+    writeFileSync(join(home, 'vars/gone.yml'), 'b: 2\n')
+    writeFileSync(join(home, 'vars/list.yml'), 'c: 3\n')
+    const file = join(home, 'elsewhere/vars.yml')
+    const named = ['--vars-files-path', join(home, 'vars'), '--playbooks-path', join(home, 'playbooks')]
+    expect(await run(['form', 'check', file, ...named])).toMatchObject({ code: 0, stdout: '1 form is good.\n' })
+    expect((await run(['form', 'check', file, '--vars-files-path', join(home, 'none')])).code).toBe(1)
+  })
+
+  it('and finds all that the examples name', async () => {
+    const { code, stdout } = await newQuickPerson().run(['form', 'check', join(ROOT, 'control-plane/examples/forms')])
+    expect([code, stdout]).toEqual([0, '4 forms are good.\n'])
   })
 })
 

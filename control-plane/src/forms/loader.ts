@@ -3,13 +3,13 @@ import { atMostEvery } from '../at-most-every.js'
 import { NotFoundError, messageOf } from '../errors.js'
 import { freshLook } from '../fresh-look.js'
 import { type LoadedForms, collectForms } from './collect-forms.js'
-import type { FormError, Forms } from './form.js'
+import type { Forms } from './form.js'
 import { type FoundFiles, areUnchanged, findYamlFiles } from './form-files.js'
-import { type ParsedFile, type PlacedForm, parseFormFile } from './parse-form.js'
+import { type ParsedFile, parseFormFile } from './parse-form.js'
 import { createParsedFiles } from './parsed-files.js'
 import { reachedSubforms } from './subforms.js'
 import type { PlainObject } from './values/plain.js'
-import { type VarsFiles, createVarsFiles, mergeDeep } from './vars-files.js'
+import { createVarsFiles, mergeDeep, varsProblems } from './vars-files.js'
 
 /** How often all files are looked at while somebody asks for single forms, in milliseconds. */
 const LOOK_EVERY_MS = 1000
@@ -102,20 +102,6 @@ export function createForms(deps: FormsDependencies): Forms {
       return { subforms, constants: [await deps.constants(), ...dictionaries].reduce(mergeDeep, {}) }
     },
   }
-}
-
-/** A file of constants that cannot be used is skipped and reported. */
-async function varsProblems(placed: readonly PlacedForm[], varsFiles: VarsFiles): Promise<FormError[]> {
-  const errors: FormError[] = []
-  for (const { form, file, line } of placed) {
-    for (const path of form.varsFiles) {
-      const content = await varsFiles.read(path)
-      if ('problem' in content) {
-        errors.push({ file, line, form: form.name, reason: `varsFiles ${JSON.stringify(path)}: ${content.problem}` })
-      }
-    }
-  }
-  return errors
 }
 
 function unreadable(file: string, error: unknown): ParsedFile {

@@ -3,7 +3,9 @@ import { join, sep } from 'node:path'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { YamlProblem, readYaml } from '../yaml-text.js'
+import type { FormError } from './form.js'
 import { YOUNG_MS } from './form-files.js'
+import type { PlacedForm } from './parse-form.js'
 import { type PlainObject, isPlainObject } from './values/plain.js'
 
 /** A file of constants: what it holds, or why it cannot be used. */
@@ -48,6 +50,20 @@ export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
       }
     },
   }
+}
+
+/** A file of constants that cannot be used is skipped and reported. */
+export async function varsProblems(placed: readonly PlacedForm[], varsFiles: VarsFiles): Promise<FormError[]> {
+  const errors: FormError[] = []
+  for (const { form, file, line } of placed) {
+    for (const path of form.varsFiles) {
+      const content = await varsFiles.read(path)
+      if ('problem' in content) {
+        errors.push({ file, line, form: form.name, reason: `varsFiles ${JSON.stringify(path)}: ${content.problem}` })
+      }
+    }
+  }
+  return errors
 }
 
 /** Objects merge deep; of anything else the later one counts. */

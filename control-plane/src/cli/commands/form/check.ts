@@ -22,6 +22,13 @@ function needText({ feature, fields, names }: FormNeed): string {
   return NEEDS[feature] + which + (fields.length > 0 ? `: ${fields.join(', ')}` : '')
 }
 
+const folderOption = (what: string, beside: string) =>
+  ({
+    type: 'string',
+    requiresArg: true,
+    describe: `Folder with the ${what}, if it is not ${beside} beside the forms`,
+  }) as const
+
 /** `holdfast form check`: finds what is wrong in form files, without a server. */
 export const checkCommand = (run: Run) =>
   command({
@@ -35,13 +42,24 @@ export const checkCommand = (run: Run) =>
           demandOption: true,
           describe: 'Files, or folders with all form files below them',
         })
+        .option('vars-files-path', folderOption('files that forms name in varsFiles', 'vars'))
+        .option('workflows-path', folderOption('workflow files', 'workflows'))
+        .option('playbooks-path', folderOption('playbooks', 'playbooks'))
         .option('json', { type: 'boolean', default: false, describe: 'Answer as JSON, for programs' })
         .example('$0 form check /var/lib/holdfast/forms', 'all forms, so that their subforms are found'),
     handler: async (args) => {
       // Loaded only here: the client commands need nothing of the control plane.
       const { checkFormFiles } = await import('../../../forms/check-form-files.js')
       const { needsOf } = await import('../../../forms/form-needs.js')
-      const { forms, errors } = await checkFormFiles(args.files)
+      const { foldersBeside, problemsOfNamedFiles } = await import('../../../sequences/check-named-files.js')
+      const beside = await foldersBeside(args.files)
+      const { forms, errors: ofForms } = await checkFormFiles(args.files)
+      const named = await problemsOfNamedFiles(forms, {
+        varsFiles: args.varsFilesPath ?? beside.varsFiles,
+        workflows: args.workflowsPath ?? beside.workflows,
+        playbooks: args.playbooksPath ?? beside.playbooks,
+      })
+      const errors = [...ofForms, ...named]
       const good = forms.map(({ form, file, line }) => {
         const { name, type } = form
         return { name, type, file, line, needs: needsOf(form) }
