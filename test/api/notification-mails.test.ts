@@ -1,10 +1,16 @@
-import { afterEach, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { endJob } from '../../control-plane/src/jobs/end/ending.js'
 import { readSettings } from '../../control-plane/src/settings.js'
 import { type MailServer, startMailServer } from '../support/mail-server.js'
+import { startProduct } from '../support/product.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
+import { waitFor } from '../support/wait.js'
 import { putJob } from './job-rows.js'
 import { addRunner } from './runner-row.js'
+import { endPart, partOf } from './sequence-parts.js'
 import { type ServerOptions, type TestServer, startServer } from './server.js'
 
 const never = () => () => undefined
@@ -14,12 +20,17 @@ afterEach(async () => {
   for (const part of toClose.splice(0).reverse()) await part.close()
 })
 
-async function start(mail: MailServer | null, settings: ServerOptions['settings'] = {}): Promise<TestServer> {
+async function start(
+  mail: MailServer | null,
+  settings: ServerOptions['settings'] = {},
+  workflows: ServerOptions['workflows'] = {},
+): Promise<TestServer> {
   const log: string[] = []
   const smtp = mail ? { SMTP_HOST: '127.0.0.1', SMTP_PORT: String(mail.port), MAIL_FROM: 'jobs@example.com' } : {}
   const server = await startServer({
     timers: { after: never, every: never },
     log,
+    workflows,
     settings: { ...smtp, SMTP_TLS: 'none', PUBLIC_URL: 'https://jobs.example.com', ...settings },
   })
   toClose.push(server, { close: async () => expect(log.join('')).not.toContain('CANARY') })
@@ -144,6 +155,126 @@ test('a form says who is told of its jobs: of their launch, and of the ends that
   ])
   const again = await server.call('POST', `/job/${second}/relaunch`, { token: server.admin })
   expect((await toldOf())[0]).toEqual(['job.relaunch', Number(again.body.id), 'team@example.com'])
+})
+
+test('SMTP_TLS=tls: encrypts from the first byte, and a server without that gets nothing', async () => {
+  const able = await mailServer({ ...TEST_CERTIFICATE, secure: true })
+  const server = await start(able, { SMTP_TLS: 'tls' })
+  // Nobody here trusts its certificate.
+  expect(await testMail(server)).toMatchObject({
+    state: 'failed',
+    problem: expect.stringMatching(/certificate/) as string,
+  })
+  const plain = await mailServer({ hideSTARTTLS: true })
+  expect(await testMail(await start(plain, { SMTP_TLS: 'tls' }))).toMatchObject({ state: 'failed' })
+  expect([...able.mails, ...plain.mails]).toEqual([])
+})
+
+test.each([
+  ['tls', { secure: true }],
+  ['starttls', {}],
+])('SMTP_TLS=%s: a mail arrives encrypted at a server that is trusted, with its password', async (tls, how) => {
+  const login = { user: 'holdfast', password: 'CANARY-password' }
+  const mail = await mailServer({ ...TEST_CERTIFICATE, ...how, login })
+  const trusted = join(mkdtempSync(join(tmpdir(), 'holdfast-mail-')), 'ca.pem')
+  writeFileSync(trusted, TEST_CERTIFICATE.cert)
+  onTestFinished(() => rmSync(dirname(trusted), { recursive: true }))
+  // A process of its own, because trust is read when one starts.
+  const product = await startProduct({
+    withAgent: false,
+    controlPlane: {
+      ...{ SMTP_HOST: '127.0.0.1', SMTP_PORT: String(mail.port), SMTP_TLS: tls, MAIL_FROM: 'jobs@example.com' },
+      ...{ SMTP_USER: 'holdfast', SMTP_PASSWORD: 'CANARY-password', NODE_EXTRA_CA_CERTS: trusted },
+    },
+  })
+  onTestFinished(() => product.close())
+  const sent = await product.admin.post('/notification/test-mail', { to: 'ann@example.com' })
+  expect(sent).toMatchObject({ state: 'sent', problem: null })
+  expect(mail.mails).toMatchObject([{ to: ['ann@example.com'], isEncrypted: true, user: 'holdfast' }])
+})
+
+test('a step says who is told of its end, beside those whom the form tells of the whole job', async () => {
+  const mail = await mailServer({ hideSTARTTLS: true })
+  const server = await start(mail)
+  const steps = [
+    { name: 'build', playbook: 'x.yml', notifications: { recipients: ['build@example.com'] } },
+    {
+      name: 'test',
+      playbook: 'x.yml',
+      continue: true,
+      notifications: { recipients: ['test@example.com'], onStatus: ['failed'] },
+    },
+    { name: 'ship', playbook: 'x.yml', notifications: { recipients: ['ship@example.com'], onStatus: ['failed'] } },
+    { name: 'tell', playbook: 'x.yml' },
+  ]
+  const form = { name: 'Release', type: 'multistep', roles: ['public'], fields: [], steps }
+  await server.writeForm('release.yml', JSON.stringify({ ...form, notifications: { recipients: ['all@example.com'] } }))
+  await addRunner(server, 'edge', { isDefault: true })
+  const launched = await server.call('POST', '/job', {
+    token: server.admin,
+    json: { formName: 'Release', rawFormData: {} },
+  })
+  const id = Number(launched.body.id)
+  const ids: Record<string, number> = {}
+  for (const [name, status] of [
+    ['build', 'success'],
+    ['test', 'failed'],
+    ['ship', 'success'],
+    ['tell', 'success'],
+  ] as const) {
+    ids[name] = (await partOf(server, id, name)).id
+    await endPart(server, ids[name], status)
+  }
+  await waitFor('the whole job to end', async () => {
+    const { body } = await server.call('GET', `/job/${id}?output=false`, { token: server.admin })
+    return body.status !== 'running'
+  })
+  const records = await look(server)
+  expect(records.map(({ event, job_id, recipient, state }) => [event, job_id, recipient, state]).toReversed()).toEqual([
+    ['job.ended', ids.build, 'build@example.com', 'sent'],
+    ['job.ended', ids.test, 'test@example.com', 'sent'],
+    ['job.ended', id, 'all@example.com', 'sent'],
+  ])
+  expect(mail.mails.find(({ to }) => to[0] === 'test@example.com')?.text).toContain(
+    `Job ${ids.test} (Release, test): failed`,
+  )
+})
+
+test('a workflow tells of its whole job, and its approval of itself', async () => {
+  const mail = await mailServer({ hideSTARTTLS: true })
+  const nodes = [
+    {
+      identifier: 'ask',
+      unified_job_template: { name: 'Go live', type: 'workflow_approval_template' },
+      approval: { roles: ['ops'], notifications: ['boss@example.com'], message: 'Is $(version) good?' },
+    },
+  ]
+  const workflow = { workflow_job_templates: [{ name: 'Flow', related: { workflow_nodes: nodes } }] }
+  const server = await start(mail, {}, { 'flow.yml': JSON.stringify(workflow) })
+  const form = {
+    name: 'Flow',
+    type: 'workflow',
+    workflow: 'Flow',
+    roles: ['public'],
+    fields: [{ name: 'version', type: 'text' }],
+  }
+  const notifications = { recipients: ['all@example.com'], onStatus: ['success'], onEvent: ['approve'] }
+  await server.writeForm('flow.yml', JSON.stringify({ ...form, notifications }))
+  const json = { formName: 'Flow', rawFormData: { version: '2.0' } }
+  const id = Number((await server.call('POST', '/job', { token: server.admin, json })).body.id)
+  const statusOf = async () =>
+    (await server.call('GET', `/job/${id}?output=false`, { token: server.admin })).body.status
+  await waitFor('the approval', async () => (await statusOf()) === 'approve')
+  const approved = await server.call('POST', `/job/${id}/approve`, { token: server.admin })
+  expect(approved.status, approved.text).toBe(200)
+  await waitFor('the end', async () => (await statusOf()) === 'success')
+  const records = await look(server)
+  expect(records.map(({ event, job_id, recipient, state }) => [event, job_id, recipient, state]).toReversed()).toEqual([
+    ['job.approval', id, 'boss@example.com', 'sent'],
+    ['job.approve', id, 'all@example.com', 'sent'],
+    ['job.ended', id, 'all@example.com', 'sent'],
+  ])
+  expect(mail.mails[0]?.text).toContain('Is 2.0 good?')
 })
 
 test.each([

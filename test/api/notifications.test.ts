@@ -283,6 +283,30 @@ describe('targets', () => {
     expect((await removeTarget(id)).status).toBe(404)
   })
 
+  test('get a new secret: it signs the next attempt of what waits, and the old one nothing any more', async () => {
+    const target = await makeTarget('/flaky', ['job.ended'])
+    const id = await endedJob()
+    isBroken = true
+    await look()
+    const next = 'another secret of a target'
+    expect((await asAdmin('PUT', `/notification-target/${target}`, { secret: next })).status).toBe(200)
+    isBroken = false
+    server.clock.move(PAUSES_MS[0] ?? 0)
+    await look()
+    const signers = about(id).map(({ headers, body }) => {
+      const [, time, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-holdfast-signature'])) ?? []
+      return [SECRET, next].filter(
+        (secret) =>
+          signature ===
+          createHmac('sha256', secret)
+            .update(`${String(time)}.${body}`)
+            .digest('hex'),
+      )
+    })
+    expect(signers).toEqual([[SECRET], [next]])
+    await removeTarget(target)
+  })
+
   test('are for admins only', async () => {
     const target = await makeTarget('/good', [])
     const calls = [

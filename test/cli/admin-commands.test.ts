@@ -149,6 +149,15 @@ describe('holdfast notification', () => {
     )
     const changed = await run('notification', 'change-target', String(id), '--event', 'runner.lost', 'runner.back')
     expect(changed.stdout).toBe(`The target ${id} (chat) was changed.\n`)
+    const renewed = await run('notification', 'change-target', String(id), '--new-secret')
+    expect(renewed.stdout).toMatch(
+      /^The target \d+ \(chat\) was changed\.\nIts secret, which is shown only now: [\w-]{43}\n$/,
+    )
+    const own = join(folder, 'secret-of-chat')
+    writeFileSync(own, 'a secret of the receiver\n')
+    const given = ['notification', 'change-target', String(id), '--password-file', own]
+    expect((await run(...given)).stdout).toBe(`The target ${id} (chat) was changed.\n`)
+    expect((await run(...given, '--new-secret')).code).toBe(2)
     const local = await run('notification', 'add-target', 'own', 'http://127.0.0.1:1/hook')
     expect([local.code, local.stderr]).toEqual([5, expect.stringContaining('WEBHOOK_ALLOWED_HOSTS')])
     // A name that never leads anywhere (RFC 2606).

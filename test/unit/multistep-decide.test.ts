@@ -33,7 +33,12 @@ const APPROVAL = { title: null, message: null, roles: [], notifications: [], all
 const planOf = (steps: readonly Course[]): StepsPlan => ({
   steps: steps.map((course, index) => ({
     ...{ name: `s${index}`, settings: {} as PlannedStep['settings'], key: null, reserved: [] },
-    ...{ continue: course.continue, always: course.always, approval: course.asks ? APPROVAL : null },
+    ...{
+      continue: course.continue,
+      always: course.always,
+      approval: course.asks ? APPROVAL : null,
+      notifications: null,
+    },
     ifExtraVar: course.condition === 'none' ? null : course.condition,
   })),
 })

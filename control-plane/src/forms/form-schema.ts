@@ -83,6 +83,8 @@ const StepFile = Type.Object({
   ifExtraVar: Type.Optional(Text),
   continue: Flag,
   always: Flag,
+  // Read by parse-notifications.ts, as those of the form are.
+  notifications: Type.Optional(Type.Unknown()),
   ...runProperties,
 })
 

@@ -126,6 +126,8 @@ export interface Step {
   /** It runs although one before it failed. */
   readonly always: boolean
   readonly approval: Approval | null
+  /** Who is told of the end of its job; null: nobody. */
+  readonly notifications: FormNotifications | null
 }
 
 /** A form that runs several playbooks one after the other. */

@@ -1,6 +1,9 @@
 import { vaultNeedsOf } from '../credentials/vault-needs.js'
+import { FieldProblem } from './fields/parse-field.js'
 import type { Step } from './form.js'
 import type { FormFile, StepFile } from './form-schema.js'
+import { LimitProblem } from './parse-limits.js'
+import { notificationsOf } from './parse-notifications.js'
 import { type PlaybookFile, readApproval, playbookSettingsOf } from './parse-playbook.js'
 
 /**
@@ -9,7 +12,8 @@ import { type PlaybookFile, readApproval, playbookSettingsOf } from './parse-pla
  * @param listed inventories that fields of the form offer
  */
 export function stepParser(form: FormFile, listed: readonly string[]): (entry: StepFile) => Step {
-  const { approval: _, playbook: __, ...forAll } = form
+  // What the form tells, it tells of the whole job.
+  const { approval: _, playbook: __, notifications: ___, ...forAll } = form
   return (entry) => {
     const type = entry.type ?? 'ansible'
     return {
@@ -21,7 +25,16 @@ export function stepParser(form: FormFile, listed: readonly string[]): (entry: S
       continue: entry.continue ?? false,
       always: entry.always ?? false,
       approval: readApproval(entry.approval),
+      notifications: toldOf(entry),
     }
+  }
+}
+
+function toldOf({ notifications }: StepFile): Step['notifications'] {
+  try {
+    return notificationsOf(notifications)
+  } catch (error) {
+    throw error instanceof LimitProblem ? new FieldProblem('notifications', error.reason) : error
   }
 }
 

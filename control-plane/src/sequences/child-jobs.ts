@@ -43,6 +43,8 @@ export interface PreparedChildJob {
   /** Not null: the child job is a parent job itself. */
   readonly sequence: { readonly jobType: JobType; readonly plan: string; readonly nodes: readonly string[] } | null
   readonly artifacts?: Values | undefined
+  /** As JSON; null: nobody is told of it. */
+  readonly notifications: string | null
   readonly files: readonly { readonly field: string; readonly uploadId: number }[]
 }
 
@@ -55,19 +57,20 @@ export async function prepareChildJob(
   deps: ChildJobDependencies,
   { job, launch, secrets, problem: parentProblem }: Pick<ParentJob, 'job' | 'launch' | 'secrets' | 'problem'>,
   identifier: string,
-  { settings, values, nested = null, artifacts }: ChildJob,
+  { settings, values, nested = null, notifications = null, artifacts }: ChildJob,
 ): Promise<PreparedChildJob> {
   const launcher = await deps.grants.of(job)
   const { credentials, credentialFields } = launch
   const inputs = { values, credentials, credentialFields, secrets }
   const jobType = job.job_type
+  const told = { artifacts, notifications: notifications && JSON.stringify(notifications) }
   try {
     const nestedSequence = nested && (await prepareSequence(deps, launcher, settings, nested, inputs))
     const prepared = nestedSequence ?? (await prepareJob(deps, launcher, { settings, ...inputs }))
     const sequence = nestedSequence && { jobType, ...nestedSequence.sequence }
     const problem = accountProblem(launcherName(job), launcher) ?? parentProblem ?? prepared.problem
     const files = await filesOf(deps, job.id, prepared.extravars)
-    return { ...prepared, identifier, problem, files, sequence, artifacts }
+    return { ...prepared, ...told, identifier, problem, files, sequence }
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error
     const { shown } = splitVariables(values, secrets)
@@ -81,7 +84,7 @@ export async function prepareChildJob(
     const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
     // Others read this message too, so it must not say "your".
     const problem = error.message.replace(/^Your roles/, `The roles of ${launcherName(job)}`)
-    return { identifier, runner: null, problem, columns, secret: null, files: [], sequence, artifacts }
+    return { ...told, identifier, runner: null, problem, columns, secret: null, files: [], sequence }
   }
 }
 
@@ -109,6 +112,7 @@ export async function insertChildJob(
     parent_id: job.id,
     password_fields: job.password_fields,
     approved_manifest: job.approved_manifest,
+    notifications: part.notifications,
   })
   if (part.secret) {
     const names = Object.keys(part.secret.variables)

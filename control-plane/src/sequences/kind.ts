@@ -1,4 +1,4 @@
-import type { Approval, Form, JobSettings } from '../forms/form.js'
+import type { Approval, Form, FormNotifications, JobSettings } from '../forms/form.js'
 import type { JobApproval } from '../jobs/record/approval.js'
 import type { PlanNode, PlannedSequence } from '../jobs/record/sequence-port.js'
 import type { JobStatus } from '../job-status.js'
@@ -66,6 +66,8 @@ export interface ChildJob {
   readonly values: Values
   /** Not null: the child job is a parent job itself, and `settings` are not used. */
   readonly nested?: PlannedSequence | null
+  /** Who is told of its end; null or absent: nobody, and the parent job tells what its form says. */
+  readonly notifications?: FormNotifications | null
   /** The data that is stored with the node. */
   readonly artifacts?: Values
 }

@@ -28,7 +28,8 @@ function openSteps(plan: StepsPlan): OpenSequence {
     decide: (nodes, facts) => decideSteps(plan, nodes, facts),
     childJob(identifier, _nodes, { extravars }) {
       const step = stepOf(identifier)
-      return { settings: step.settings, values: variablesOf(step, extravars) }
+      const { settings, notifications } = step
+      return { settings, values: variablesOf(step, extravars), notifications }
     },
     approval(identifier) {
       const { approval } = stepOf(identifier)

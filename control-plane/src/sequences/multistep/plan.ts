@@ -38,6 +38,18 @@ const stepSchema = v.object({
   ifExtraVar: text,
   continue: v.boolean(),
   always: v.boolean(),
+  // Plans of older releases do not have it.
+  notifications: v.optional(
+    v.nullable(
+      v.object({
+        recipients: v.array(v.string()),
+        channels: v.array(v.string()),
+        onStatus: v.array(v.string()),
+        onEvent: v.array(v.string()),
+      }),
+    ),
+    null,
+  ),
   approval: v.nullable(
     v.object({
       title: text,

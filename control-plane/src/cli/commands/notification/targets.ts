@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import type { NotificationTarget } from '@holdfast/client'
 import type { Argv } from 'yargs'
+import { givenSecret } from '../../secret-input.js'
 import { writeAnswer } from '../../show/answer.js'
 import { type Column, tableText } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
@@ -37,6 +39,9 @@ export const targetsCommand = (run: Run) =>
     },
   })
 
+const shownOnce = (secret: string | undefined) =>
+  secret === undefined ? '' : `Its secret, which is shown only now: ${secret}\n`
+
 /** `holdfast notification add-target` */
 export const addCommand = (run: Run) =>
   command({
@@ -50,12 +55,11 @@ export const addCommand = (run: Run) =>
       const client = await clientOf(run, args)
       const body = { name: String(args.name), url: String(args.url), events: args.event ?? [...EVENTS] }
       const made = await client.createNotificationTarget({ body })
-      const secret = made.secret === undefined ? '' : `Its secret, which is shown only now: ${made.secret}\n`
       await writeAnswer(
         run.terminal.stdout,
         args.json,
         made,
-        () => `The target ${made.id} (${made.name}) was made.\n${secret}`,
+        () => `The target ${made.id} (${made.name}) was made.\n${shownOnce(made.secret)}`,
       )
     },
   })
@@ -68,22 +72,32 @@ export const changeCommand = (run: Run) =>
     builder: (yargs) =>
       eventsOption(idPosition(clientOptions(yargs)))
         .option('url', { type: 'string', requiresArg: true, describe: 'Where the webhooks go' })
-        .option('enabled', { type: 'boolean', describe: 'Whether it gets webhooks; --no-enabled turns it off' }),
+        .option('enabled', { type: 'boolean', describe: 'Whether it gets webhooks; --no-enabled turns it off' })
+        .option('new-secret', {
+          type: 'boolean',
+          conflicts: ['password-stdin', 'password-file'],
+          describe: 'Sign with a new secret from now on, which is printed once',
+        })
+        .option('password-stdin', { type: 'boolean', describe: 'Read the new secret from standard input' })
+        .option('password-file', { type: 'string', requiresArg: true, describe: 'Read the new secret from a file' }),
     handler: async (args) => {
       const id = numberOf(args.id, 'target', 'targets')
       const client = await clientOf(run, args)
-      const { url, event: events, enabled } = args
+      const { url, event: events, enabled, newSecret, passwordStdin = false, passwordFile } = args
+      const made = newSecret ? randomBytes(32).toString('base64url') : undefined
+      const secret = made ?? (await givenSecret(run.terminal, { passwordStdin, passwordFile }))
       const body = {
         ...(url !== undefined && { url }),
         ...(events && { events }),
         ...(enabled !== undefined && { enabled }),
+        ...(secret !== undefined && { secret }),
       }
       const target = await client.changeNotificationTarget({ id, body })
       await writeAnswer(
         run.terminal.stdout,
         args.json,
-        target,
-        () => `The target ${id} (${target.name}) was changed.\n`,
+        made === undefined ? target : { ...target, secret: made },
+        () => `The target ${id} (${target.name}) was changed.\n${shownOnce(made)}`,
       )
     },
   })
