@@ -51,7 +51,7 @@ export const checkCommand = (run: Run) =>
       // Loaded only here: the client commands need nothing of the control plane.
       const { checkFormFiles } = await import('../../../forms/check-form-files.js')
       const { needsOf } = await import('../../../forms/form-needs.js')
-      const { foldersBeside, problemsOfNamedFiles } = await import('../../../sequences/check-named-files.js')
+      const { foldersBeside, problemsOfNamedFiles } = await import('../../../sequences/workflows/check-named-files.js')
       const beside = await foldersBeside(args.files)
       const { forms, errors: ofForms } = await checkFormFiles(args.files)
       const named = await problemsOfNamedFiles(forms, {

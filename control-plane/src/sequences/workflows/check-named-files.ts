@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { systemClock } from '../clock.js'
-import type { FormError, PlaybookSettings } from '../forms/form.js'
-import type { PlacedForm } from '../forms/parse-form.js'
-import { createVarsFiles, varsProblems } from '../forms/vars-files.js'
-import { type Workflows, createWorkflows } from './workflows/loader.js'
+import { systemClock } from '../../clock.js'
+import type { FormError, PlaybookSettings } from '../../forms/form.js'
+import type { PlacedForm } from '../../forms/parse-form.js'
+import { createVarsFiles, varsProblems } from '../../forms/vars-files.js'
+import { type Workflows, createWorkflows } from './loader.js'
 
 /** The folders of what forms name. */
 export interface NamedFolders {
