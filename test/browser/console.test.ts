@@ -191,6 +191,9 @@ test('what a sign-in left out is said on the page of the account', async () => {
   })
 })
 
+/** The smallest window for which pages are made. */
+const NARROW = { width: 320, height: 720 }
+
 const PAGES = [
   '/jobs',
   '/jobs/1',
@@ -230,6 +233,22 @@ test('texts of forms and jobs stay texts', async () => {
     expect(await page.evaluate('document.querySelectorAll("a[href^=javascript]").length')).toBe(0)
   }
   expect(await admin.faults()).toEqual([])
+})
+
+test('without JavaScript every page says what to use instead', async () => {
+  const person = await newPerson(browser, product.address, { javaScriptEnabled: false, viewport: NARROW })
+  for (const path of PAGES) {
+    await open(person, path)
+    const main = person.page.getByRole('main')
+    await main.getByRole('heading', { level: 1, name: 'Holdfast needs JavaScript for its pages' }).waitFor()
+    await main.getByText('holdfast --help').waitFor()
+    expect([path, await person.page.getByRole('textbox').count()]).toEqual([path, 0])
+    expect(await person.page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW.width)
+  }
+  await person.page.getByRole('link', { name: 'OpenAPI document' }).click()
+  await person.page.getByText('"openapi"').waitFor()
+  expect(await person.faults()).toEqual([])
+  await person.close()
 })
 
 test('a page of another origin can do nothing with the cookie', async () => {
