@@ -19,8 +19,12 @@ export function Dialog({
   const id = useId()
   useEffect(() => {
     const shown = dialog.current
+    const before = document.activeElement
     shown?.showModal()
-    return () => shown?.close()
+    return () => {
+      shown?.close()
+      backTo(before)
+    }
   }, [])
   return (
     <dialog
@@ -35,6 +39,16 @@ export function Dialog({
       {children}
     </dialog>
   )
+}
+
+/** Puts the focus where it was, or to the content of the page when that is gone. */
+function backTo(before: Element | null): void {
+  setTimeout(() => {
+    if (document.activeElement !== document.body) return
+    const isThere = before instanceof HTMLElement && before.isConnected && before !== document.body
+    const to = isThere ? before : document.getElementById('content')
+    to?.focus()
+  })
 }
 
 /** A button whose action takes a moment and may be refused. With `title` it asks first. */
