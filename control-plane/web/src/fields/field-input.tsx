@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { SafeHtml } from '../parts/safe-html.js'
-import { words } from '../words/en.js'
+import { formWords } from '../words/en-form.js'
 import type { Choice } from '@holdfast/client'
 import type { FieldProps } from './field-props.js'
 import { FileInput } from './file-input.js'
@@ -27,7 +27,7 @@ export function FieldInput(props: FieldProps) {
   const label = (
     <>
       {field.label}
-      {field.required && <span class="required"> {words.form.required}</span>}
+      {field.required && <span class="required"> {formWords.required}</span>}
     </>
   )
   return (
@@ -178,7 +178,7 @@ function OneChoice({ field, value, change, attributes }: InputProps) {
         change(index === '' ? null : field.choices?.[Number(index)]?.value)
       }
     >
-      <option value="">{words.form.choose}</option>
+      <option value="">{formWords.choose}</option>
       {field.choices.map((choice, index) => (
         <option key={choice.label} value={String(index)}>
           {choice.label}

@@ -4,7 +4,7 @@ import { api } from '../live/api.js'
 import { sentWithProgress } from '../live/upload.js'
 import { sentenceOf } from '../parts/failure.js'
 import { bytesText } from '../parts/time.js'
-import { words } from '../words/en.js'
+import { formWords } from '../words/en-form.js'
 import { type Place, keyOf } from './place.js'
 
 /** How a chosen file stands. Only one that went up whole is a value of the field. */
@@ -75,8 +75,8 @@ export function FileInput({
       />
       {state.kind === 'up' && (
         <p>
-          <progress value={state.sent} max={state.all} aria-label={words.form.uploading(state.file.name)} />{' '}
-          {words.form.uploadedSoFar(bytesText(state.sent), bytesText(state.all))}{' '}
+          <progress value={state.sent} max={state.all} aria-label={formWords.uploading(state.file.name)} />{' '}
+          {formWords.uploadedSoFar(bytesText(state.sent), bytesText(state.all))}{' '}
           <button
             type="button"
             onClick={() => {
@@ -85,7 +85,7 @@ export function FileInput({
               input.current?.focus()
             }}
           >
-            {words.form.cancelUpload}
+            {formWords.cancelUpload}
           </button>
         </p>
       )}
@@ -94,7 +94,7 @@ export function FileInput({
       </p>
       {state.kind === 'failed' && (
         <button type="button" onClick={() => void upload(state.file)}>
-          {words.form.uploadAgain}
+          {formWords.uploadAgain}
         </button>
       )}
     </div>
@@ -107,11 +107,11 @@ function saidOf(state: State): string {
     case 'none':
       return ''
     case 'cancelled':
-      return words.form.uploadCancelled
+      return formWords.uploadCancelled
     case 'up':
-      return words.form.uploading(state.file.name)
+      return formWords.uploading(state.file.name)
     case 'done':
-      return words.form.uploaded(state.file.name, bytesText(state.file.size))
+      return formWords.uploaded(state.file.name, bytesText(state.file.size))
     case 'failed':
       return sentenceOf(state.error)
   }

@@ -1,7 +1,7 @@
 import { type FormField, isShown } from '@holdfast/client'
 import type { ComponentType } from 'preact'
 import { useRef } from 'preact/hooks'
-import { words } from '../words/en.js'
+import { formWords } from '../words/en-form.js'
 import type { FieldProps } from './field-props.js'
 
 type Row = Readonly<Record<string, unknown>>
@@ -26,10 +26,10 @@ export function ListInput({
   const fields = field.subform === null ? [] : (subforms.get(field.subform) ?? [])
   return (
     <div class="rows" role="group" aria-labelledby={label}>
-      {rows.length === 0 && <p class="soft">{words.form.noRows}</p>}
+      {rows.length === 0 && <p class="soft">{formWords.noRows}</p>}
       {rows.map((row, index) => (
         <fieldset key={keys[index]}>
-          <legend>{words.form.row(index + 1)}</legend>
+          <legend>{formWords.row(index + 1)}</legend>
           {fields
             .filter((one: FormField) => isShown(one, row))
             .map((one) => {
@@ -54,12 +54,12 @@ export function ListInput({
               change(rows.filter((_, at) => at !== index))
             }}
           >
-            {words.form.removeRow(index + 1)}
+            {formWords.removeRow(index + 1)}
           </button>
         </fieldset>
       ))}
       <button type="button" onClick={() => change([...rows, startOf(fields)])}>
-        {words.form.addRow}
+        {formWords.addRow}
       </button>
     </div>
   )

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 import { session } from '../../live/session.js'
 import { Empty } from '../../parts/content.js'
 import { Failure } from '../../parts/failure.js'
-import { words } from '../../words/en.js'
+import { formWords } from '../../words/en-form.js'
 import { useEntries } from './entries.js'
 import { FormPartView } from './form-part-view.js'
 import type { FormModel } from '@holdfast/client'
@@ -52,28 +52,28 @@ export function FilledForm({
           isCurrent={part === wizard.current}
         />
       ))}
-      {form.parts.every(({ fields }) => fields.length === 0) && <Empty text={words.form.noFields} />}
+      {form.parts.every(({ fields }) => fields.length === 0) && <Empty text={formWords.noFields} />}
       {problems.size > 0 && (
         <p class="notice bad" role="alert">
-          {words.form.problems(problems.size)}
+          {formWords.problems(problems.size)}
         </p>
       )}
       {error && <Failure error={error} />}
       {mayBeVerbose() && (
         <label class="check">
           <input type="checkbox" checked={isVerbose} onChange={(event) => setVerbose(event.currentTarget.checked)} />
-          {words.form.verbose}
+          {formWords.verbose}
         </label>
       )}
       {entries.evaluation && <WillRun runs={entries.evaluation.runs} />}
       <div class="buttons">
         {!wizard.isFirst && (
           <button type="button" onClick={wizard.back}>
-            {words.form.back}
+            {formWords.back}
           </button>
         )}
         <button type="submit" class="main" aria-disabled={isBusy}>
-          {!wizard.isLast ? words.form.next : isBusy ? words.form.launching : words.form.launch}
+          {!wizard.isLast ? formWords.next : isBusy ? formWords.launching : formWords.launch}
         </button>
       </div>
     </form>

@@ -2,6 +2,7 @@ import { useRoute } from 'preact-iso'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, PageTitle } from '../../parts/content.js'
+import { formWords } from '../../words/en-form.js'
 import { words } from '../../words/en.js'
 import { FilledForm } from './filled-form.js'
 import { readForm } from '@holdfast/client'
@@ -30,7 +31,7 @@ export function FormPage() {
           ) : (
             <>
               {form.description !== null && <p class="lead">{form.description}</p>}
-              {from !== null && <p class="notice info">{words.form.relaunching(from)}</p>}
+              {from !== null && <p class="notice info">{formWords.relaunching(from)}</p>}
               <FilledForm key={`${name}/${from ?? ''}`} form={form} start={values} from={from} />
             </>
           )

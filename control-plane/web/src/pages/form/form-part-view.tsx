@@ -1,7 +1,7 @@
 import type { FormEvaluation, FormField, FormModel, FormPart } from '@holdfast/client'
 import { FieldInput } from '../../fields/field-input.js'
 import type { Place } from '../../fields/place.js'
-import { words } from '../../words/en.js'
+import { formWords } from '../../words/en-form.js'
 import { type Verdict, verdictOf } from './evaluation.js'
 import { type Values, isFieldShown, shownValues } from './form-parts.js'
 import { placeOf } from './sent-values.js'
@@ -54,7 +54,7 @@ export function FormPartView({
   if (state.evaluation?.steps[part.step]?.shown === false) return null
   return (
     <fieldset hidden={!isCurrent}>
-      <legend>{words.form.step(number, all, part.step)}</legend>
+      <legend>{formWords.step(number, all, part.step)}</legend>
       {fields}
     </fieldset>
   )

@@ -5,7 +5,7 @@ import { useRef, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { placeOfUpload } from '../../fields/file-input.js'
 import { api } from '../../live/api.js'
-import { words } from '../../words/en.js'
+import { formWords } from '../../words/en-form.js'
 import type { Entries } from './entries.js'
 import { problemsOf } from './problems.js'
 import type { SentValues } from './sent-values.js'
@@ -79,7 +79,7 @@ export function useLaunch({
       if (isBusy) return
       const uploading = placeOfUpload(element.current)
       if (uploading !== null) {
-        entries.setProblems(new Map([[uploading, [words.form.stillUploading]]]))
+        entries.setProblems(new Map([[uploading, [formWords.stillUploading]]]))
         return toProblem(element.current)
       }
       if (wizard.isLast) void launch()

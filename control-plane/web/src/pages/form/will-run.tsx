@@ -1,13 +1,13 @@
 import type { FormEvaluation } from '@holdfast/client'
-import { words } from '../../words/en.js'
+import { formWords } from '../../words/en-form.js'
 
 /** What a launch would run with the values as they are: where, and with which variables. Secrets are masked. */
 export function WillRun({ runs: { runner, problem, extravars } }: { readonly runs: FormEvaluation['runs'] }) {
   return (
     <details class="will-run">
-      <summary>{words.form.willRun}</summary>
+      <summary>{formWords.willRun}</summary>
       {problem !== null && <p class="notice bad">{problem}</p>}
-      {runner !== null && <p>{words.form.willRunOn(runner)}</p>}
+      {runner !== null && <p>{formWords.willRunOn(runner)}</p>}
       <pre class="mono">{JSON.stringify(extravars, null, 2)}</pre>
     </details>
   )
