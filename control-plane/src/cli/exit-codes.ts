@@ -23,18 +23,18 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** Every code with its meaning, as `--help` and docs/client.md list them. */
 export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
-  [EXIT.ok, 'done; when a job was followed: it ended success'],
-  [EXIT.unexpected, 'something unexpected failed (a file, an answer that is not understood, a bug)'],
+  [EXIT.ok, 'done; if the command followed a job: the job ended as success'],
+  [EXIT.unexpected, 'something unexpected failed (a file, an answer that the client does not understand, a bug)'],
   [EXIT.usage, 'wrong command line or setting'],
-  [EXIT.unreachable, 'the server cannot be reached, or cannot answer now'],
-  [EXIT.notSignedIn, 'not signed in, or the sign-in was refused or is over'],
-  [EXIT.refused, 'the server refused the request (not allowed, not there, wrong state, wrong values)'],
+  [EXIT.unreachable, 'the control plane cannot be reached, or cannot answer now'],
+  [EXIT.notSignedIn, 'not signed in, or the sign-in was refused or has ended'],
+  [EXIT.refused, 'the control plane refused the request (not allowed, not found, wrong state, wrong values)'],
   [EXIT.databaseHeld, 'serve: another control plane works on the same database file'],
-  [EXIT.jobFailed, 'the followed job ended failed'],
-  [EXIT.jobWarning, 'the followed job ended warning'],
-  [EXIT.jobAborted, 'the followed job ended aborted'],
-  [EXIT.jobRejected, 'the followed job ended rejected'],
-  [EXIT.jobAbandoned, 'the followed job was given up (abandoned); --wait goes on until its real outcome'],
+  [EXIT.jobFailed, 'the followed job ended as failed'],
+  [EXIT.jobWarning, 'the followed job ended as warning'],
+  [EXIT.jobAborted, 'the followed job ended as aborted'],
+  [EXIT.jobRejected, 'the followed job ended as rejected'],
+  [EXIT.jobAbandoned, 'the followed job was abandoned; with --wait the command goes on until the real outcome'],
   [EXIT.interrupted, 'ended by Ctrl-C; a followed job goes on'],
 ]
 

@@ -46,8 +46,11 @@ function parser(run: Run) {
       .wrap(Math.min(110, run.terminal.stdout.columns))
       .epilogue(run.mayShowHelp ? `${ENVIRONMENT}\n\n${exitCodesText()}` : '')
       .exitProcess(false)
-      .fail((message: string, error?: Error) => {
-        throw error ?? new UsageError(`${message.replace(/\n+/g, ' ')} (holdfast --help tells more.)`)
+      .fail((message: string | null, error?: Error) => {
+        // The library throws some of its own sentences about a wrong command line, and only says the others.
+        if (error && error.name !== 'YError') throw error
+        const sentence = error?.message ?? message ?? ''
+        throw new UsageError(`${sentence.replace(/\n+/g, ' ')} (holdfast --help tells more.)`)
       }),
   )
 }
