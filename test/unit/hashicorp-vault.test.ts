@@ -7,6 +7,7 @@ import { type HashicorpVault, createHashicorpVault } from '../../control-plane/s
 import { vaultReferenceOf } from '../../control-plane/src/credentials/vault-reference.js'
 import { withVaultSecret } from '../../control-plane/src/credentials/vault-secret.js'
 import type { VaultSettings } from '../../control-plane/src/credentials/vault-settings.js'
+import { objectOf, reasonOf } from '../../control-plane/src/credentials/vault-request.js'
 import { readSettings } from '../../control-plane/src/settings.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { VAULT_ROLE, type VaultStandIn, startVaultStandIn } from '../support/vault-stand-in.js'
@@ -223,4 +224,19 @@ test('settings name the server and one of two ways to log in', () => {
   })
   expect(() => read({ VAULT_ADDR })).toThrow('needs VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID')
   expect(() => read({ VAULT_ADDR: 'vault:8200', VAULT_TOKEN: 't' })).toThrow('VAULT_ADDR: must be an address')
+})
+
+test('why Vault refused is said in its own words, where there are any', () => {
+  expect(reasonOf(400, { errors: ['no handler', 7, 'for route'] })).toBe('no handler; for route (400)')
+  expect(reasonOf(400, { errors: ['x'.repeat(400)] })).toBe(`${'x'.repeat(300)} (400)`)
+  expect(reasonOf(400, {})).toBe('it gives no reason (400)')
+  expect([reasonOf(503, { errors: ['x'] }), reasonOf(403, {})]).toEqual([
+    'it is sealed (503)',
+    'permission denied (403)',
+  ])
+})
+
+test('what is no object of JSON has no values', () => {
+  expect([null, [1], 'text', 5, undefined].map(objectOf)).toEqual([{}, {}, {}, {}, {}])
+  expect(objectOf({ a: 1 })).toEqual({ a: 1 })
 })

@@ -84,6 +84,17 @@ describe('the time that a run has left', () => {
     expect(estimateOf([atOnce], course, START)).toBeNull()
   })
 
+  test('is told until more than half of the tasks are new', () => {
+    const earlier = [profile([{ task: 1, ms: 1000 }])]
+    const after = (...tasks: number[]) => {
+      const course = new Course()
+      feed(course, eventsOf(tasks.map((task) => ({ task, ms: 1000 }))).slice(0, -1))
+      return estimateOf(earlier, course, START)
+    }
+    expect(after(1, 8)).not.toBeNull()
+    expect(after(1, 8, 9)).toBeNull()
+  })
+
   test('takes tasks that were left out, that are new, and that come in another order for what they are', () => {
     const earlier = [profile([...THREE, { task: 4, ms: 5000 }])]
     const course = new Course()
