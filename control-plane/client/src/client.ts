@@ -17,11 +17,11 @@ export interface Access {
 export interface ClientOptions {
   /** Address of the control plane without `/api/v2`, such as `https://jobs.example.com`. */
   readonly server: string
-  /** An API token or an access token, or whoever knows the token of the moment. */
+  /** An API token or an access token. Or an object that knows the current token and can get the next one. */
   readonly token?: string | Access
   /** Headers of every request, such as those of a page that is signed in by a cookie. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Makes the error that a request fails with of the one that it would fail with. */
+  /** Exchanges the error of a request: it gets the error, and returns the one that the caller gets. */
   readonly errorOf?: (error: ClientError) => Error
 }
 
@@ -58,7 +58,7 @@ export function createClient(options: ClientOptions): Client {
       response = await ask(tried)
       if (response.status === 401 && typeof token === 'object') {
         await response.body?.cancel()
-        // A neighbour may have renewed while the answer was on its way.
+        // Another request may have renewed the token while this answer was on its way.
         if (access.token === tried) await access.renew()
         response = await ask(access.token)
       }
@@ -74,7 +74,7 @@ export function createClient(options: ClientOptions): Client {
   return { server, ...(Object.fromEntries(functions) as Operations) }
 }
 
-/** A token that nobody renews: a refusal of it is the answer. */
+/** Nobody renews this token. So when it is refused, the request fails. */
 function fixedAccess(token: string | null): Access {
   return { token, renew: () => Promise.resolve() }
 }

@@ -12,10 +12,15 @@ export abstract class ClientError extends Error {
   }
 }
 
-/** Nobody answered, or the answer broke off; `cause` says why. A request that changes something may have arrived. */
+/**
+ * There was no answer, or only a part of it. `cause` says why. A request that changes something may have arrived all
+ * the same.
+ */
 export class UnreachableError extends ClientError {}
 
-/** The server sends its clients to another address, which is not followed: it would be shown the token. */
+/**
+ * The server redirects to another address. The client does not follow, because the other address would get the token.
+ */
 export class RedirectedError extends ClientError {
   constructor(
     server: string,
@@ -58,7 +63,7 @@ export class UnavailableError extends ClientError {
   }
 }
 
-/** The server answered with something that no server of this interface answers, or that only a later client understands. */
+/** The answer does not fit the interface. Perhaps a later client understands it. */
 export class StrangeAnswerError extends ClientError {
   constructor(
     server: string,

@@ -8,7 +8,7 @@ export async function failureOf(server: string, request: string, response: Respo
   const answer = await readError(response)
   if (status >= 500) return new UnavailableError(server, status, answer, headers.get('x-request-id'))
   if (status >= 300 && status < 400) return new RedirectedError(server, headers.get('location'))
-  // Whoever answers 401 means the token, whatever else it says.
+  // The status 401 is always about the token, whatever the body says.
   const said = answer ?? (status === 401 ? { error: 'Not signed in' } : null)
   if (!said) {
     const message = `${server} answered ${status} to ${request} without saying why`

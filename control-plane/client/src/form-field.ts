@@ -1,4 +1,4 @@
-/** A field of a form as a page needs it, read out of what the form's file says. */
+/** A field of a form as a page needs it. It is made from the definition in the form's file. */
 export interface FormField {
   readonly name: string
   readonly type: string
@@ -11,11 +11,11 @@ export interface FormField {
   readonly placeholder: string | null
   /** Undefined: none. */
   readonly default: unknown
-  /** The choices of an enum or radio; null: the control plane works them out. */
+  /** The choices of an enum or radio; null: the control plane computes them. */
   readonly choices: readonly Choice[] | null
   /** How one of the form's values is shown and sent. */
   readonly choiceOf: (value: unknown) => Choice
-  /** Worked out by the control plane; nobody types it. */
+  /** The control plane computes the value; nobody types it. */
   readonly isComputed: boolean
   readonly dateType: string
   readonly content: string
@@ -55,7 +55,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   local_out: 'expression',
 }
 
-/** Fields whose source gives what can be chosen, not what is. */
+/** Fields whose source gives the choices, and not the value. */
 const CHOSEN: readonly string[] = ['enum', 'radio', 'list']
 
 /** Reads the fields of a form. What is no field is left out. */

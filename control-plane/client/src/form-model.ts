@@ -1,11 +1,11 @@
 import { type FormField, readFields } from './form-field.js'
 import type { WholeForm } from './interface.gen.js'
 
-/** A part of a form: all of it, or a step of a wizard. */
+/** A part of a form: the whole form, or a step of a wizard. */
 export interface FormPart {
   /** The step's name, under which its values go; null: the form has no steps. */
   readonly step: string | null
-  /** A step that may be left out. */
+  /** The user may leave this step out. */
   readonly isOptional: boolean
   readonly fields: readonly FormField[]
 }

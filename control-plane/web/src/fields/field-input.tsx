@@ -94,7 +94,7 @@ function Input(props: InputProps) {
         />
       )
     case 'password':
-      // Its value is read when the form is sent, and kept nowhere else: only that it changed is told.
+      // The value is read when the form is sent, and is kept nowhere else. The form only hears that it changed.
       return (
         <input
           {...attributes}
@@ -167,7 +167,7 @@ function TextInput({
 const sameChoice = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
 function OneChoice({ field, value, change, attributes }: InputProps) {
-  // The control plane works the choices out. While it cannot, the value is typed.
+  // The control plane computes the choices. While it cannot do that, the user types the value.
   if (field.choices === null) return <TextInput field={field} value={value} change={change} attributes={attributes} />
   const chosen = field.choices.findIndex((choice) => sameChoice(choice.value, value))
   return (

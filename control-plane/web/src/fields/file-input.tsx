@@ -7,19 +7,19 @@ import { bytesText } from '../parts/time.js'
 import { formWords } from '../words/en-form.js'
 import { type Place, keyOf } from './place.js'
 
-/** How a chosen file stands. Only one that went up whole is a value of the field. */
+/** The state of a chosen file. Only a file that was uploaded completely is a value of the field. */
 type State =
   | { readonly kind: 'none' | 'cancelled' }
   | { readonly kind: 'up'; readonly file: File; readonly sent: number; readonly all: number }
   | { readonly kind: 'done'; readonly file: File }
   | { readonly kind: 'failed'; readonly file: File; readonly error: Error }
 
-/** The first field of a form whose file is still going up; null: none. */
+/** The first field of a form whose file is still being uploaded; null: none. */
 export function placeOfUpload(form: HTMLFormElement | null): string | null {
   return form?.querySelector<HTMLElement>('[data-uploading]')?.dataset.uploading ?? null
 }
 
-/** A file, which goes up as soon as it is chosen. */
+/** A file field. The file is uploaded as soon as it is chosen. */
 export function FileInput({
   place,
   change,
@@ -37,7 +37,7 @@ export function FileInput({
   function take(next: State) {
     under.current?.abort()
     under.current = null
-    // The file of before is no longer meant, also when this one cannot be had.
+    // The earlier file does not count any more, also when the new one cannot be uploaded.
     change(undefined)
     setState(next)
   }
@@ -101,7 +101,7 @@ export function FileInput({
   )
 }
 
-/** What is told by itself. How far a file is, is not: that would be told all the time. */
+/** What a screen reader says by itself. The progress is not among it, because that would be said all the time. */
 function saidOf(state: State): string {
   switch (state.kind) {
     case 'none':

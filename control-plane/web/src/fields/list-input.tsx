@@ -67,7 +67,7 @@ export function ListInput({
 
 let lastKey = 0
 
-/** What tells rows apart when one of them goes: the inputs of the others keep what was typed into them. */
+/** The keys of the rows. When a row is removed, the inputs of the others keep what was typed into them. */
 function useRowKeys(count: number): number[] {
   const { current: keys } = useRef<number[]>([])
   while (keys.length < count) keys.push((lastKey += 1))

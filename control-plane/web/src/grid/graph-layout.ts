@@ -15,7 +15,7 @@ export interface Place {
   readonly row: number
 }
 
-/** A link as it is drawn: through which places it goes, the first and the last of which are those of its nodes. */
+/** A link as it is drawn: the places through which it goes. The first and the last are those of its nodes. */
 export interface DrawnLink {
   readonly from: string
   readonly to: string

@@ -8,7 +8,7 @@ const HEAD_HEIGHT = 120
 const TASK_WIDTH = { wide: 260, narrow: 120 }
 const NARROW = 600
 
-/** What a cell shows, and its colour. The word is said, too. */
+/** The letter in a cell, its colour, and the word that a screen reader says. */
 const SIGNS: Readonly<Record<string, readonly [sign: string, tone: string]>> = {
   '>': ['◐', 'run'],
   o: ['✓', 'ok'],
@@ -28,7 +28,7 @@ interface MatrixGridProps {
   readonly open: (cell: Cell) => void
 }
 
-/** Tasks and hosts as a table, of which only what is in sight is ever on the page. It is one stop of the Tab key. */
+/** A table of tasks and hosts. Only the visible cells are on the page. The Tab key stops once at the table. */
 export function MatrixGrid({ hosts, tasks, letterOf, open }: MatrixGridProps) {
   const grid = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ left: 0, top: 0, width: 0, height: 0 })

@@ -1,16 +1,18 @@
-/** A part of equally large things in a row: the first one, and the one after the last. */
+/** A range of items of the same size: the first one, and the one after the last. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** The things that are in sight. @param size of each, in pixels. @param place of the window from the start, in pixels */
+/** The items that are visible. @param size of each, in pixels. @param place of the window from the start, in pixels */
 export function spanInSight(count: number, size: number, place: number, window: number): Span {
   const from = Math.min(count, Math.max(0, Math.floor(place / size)))
   return { from, to: Math.min(count, Math.ceil((place + window) / size) + 1) }
 }
 
-/** Where a window has to begin so that a thing is in it: where it begins now, if it is in it already. */
+/**
+ * Where the window has to begin so that an item is visible. When it is visible already, the window stays where it is.
+ */
 export function placeToSee(index: number, size: number, place: number, window: number): number {
   const start = index * size
   if (start < place) return start

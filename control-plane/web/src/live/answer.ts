@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { type Change, onChange } from './live.js'
 import { noteOver } from './session.js'
 
-/** What a page has of an answer: maybe an older one, while a newer one is on its way or could not be had. */
+/** The answer that a page shows. It may be an older one, while a newer one is on its way or has failed. */
 export interface Answer<Value> {
   readonly value: Value | null
   readonly error: Error | null
@@ -11,7 +11,7 @@ export interface Answer<Value> {
   reload(): void
 }
 
-/** Answers that are kept for going back and forth; the least used goes. */
+/** Most answers that are kept for going back and forth. The one that was used longest ago is removed. */
 const MOST_KEPT = 64
 /** Reads after a change are spread over so many milliseconds, because all tabs of all people hear of it at once. */
 const SPREAD_MS = 300

@@ -1,7 +1,10 @@
 import { createClient } from '@holdfast/client'
 import { SERVER } from './address.js'
 
-/** Says that one of our own pages asks. A page of another site cannot send it without being asked for leave first. */
+/**
+ * Says that one of our own pages sends the request. A page of another site cannot send this header without a permission
+ * (CORS).
+ */
 const PAGE_HEADERS = { 'x-holdfast-page': '1' } as const
 
 /** The REST interface, signed in by the cookie of this browser. */

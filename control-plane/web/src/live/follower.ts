@@ -18,13 +18,16 @@ export type FollowState =
   | { readonly kind: 'cut'; readonly since: number }
   /** All of the output is known, and no more will come. */
   | { readonly kind: 'ended' }
-  /** Whoever asks may not, or the job is gone. */
+  /** The user may not read the output, or the job does not exist any more. */
   | { readonly kind: 'refused'; readonly error: Error }
 
 /** Follows one output. */
 export interface Follower {
   readonly state: FollowState
-  /** Begins, or goes on after `stop`. Reads the index first, so that what came meanwhile is not read as a whole. */
+  /**
+   * Begins, or goes on after `stop`. It reads the index first. So it need not read all of the output that came
+   * meanwhile.
+   */
   start(): void
   /** Ends the open request. What is known stays. */
   stop(): void
@@ -100,7 +103,9 @@ class OutputFollower implements Follower {
     })
   }
 
-  /** Learns how long the output is. The last block is left out: it comes with what follows, and is whole then. */
+  /**
+   * Learns how long the output is. The last block is left out, because it may still grow. It is read with what follows.
+   */
   async #readIndex(signal: AbortSignal): Promise<void> {
     const index = await this.#source.index(signal)
     const last = index?.points.at(-1)
@@ -144,7 +149,7 @@ class OutputFollower implements Follower {
       } catch (error) {
         if (signal.aborted) return
         if (isRefusal(error)) return this.#say({ kind: 'refused', error })
-        // Whatever else it was may pass: the network, a control plane that starts, a proxy before it.
+        // Every other failure may pass: of the network, of a control plane that starts, of a proxy in front of it.
         if (this.#state.kind !== 'cut') this.#say({ kind: 'cut', since: this.#clock.now() })
         const most = Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** failures)
         failures += 1

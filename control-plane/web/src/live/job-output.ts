@@ -1,7 +1,7 @@
 import { api } from './api.js'
 import { type OutputSource, createGenerations } from './output-source.js'
 
-/** The output of a job of the control plane that these pages are of. */
+/** The output of a job, from the control plane that serves these pages. */
 export function outputOf(id: number): OutputSource {
   const generations = createGenerations()
   const generationOf = ({ headers }: Response) =>
@@ -42,7 +42,7 @@ export function outputOf(id: number): OutputSource {
   }
 }
 
-/** Bytes as they come. Safari cannot go through a body by itself. */
+/** The bytes as they come. Safari cannot iterate over a body. */
 async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader()
   try {

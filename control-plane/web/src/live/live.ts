@@ -4,7 +4,7 @@ import type { TabWord } from './shared-worker.js'
 import { type StreamNews, createEventStream } from './stream.js'
 import { trusted } from './trusted.js'
 
-/** How this tab stands to the event stream of the browser. */
+/** The state of this tab's connection to the event stream of the browser. */
 export type Connection =
   /** Nobody is signed in, or nothing has been heard yet. */
   | { readonly state: 'none' }
@@ -18,7 +18,7 @@ export type Change = { readonly name: string } | 'everything'
 /** Whether the control plane can be heard. */
 export const connection = signal<Connection>({ state: 'none' })
 
-/** The version of the control plane that is newer than this page; null: this page is of the newest. */
+/** The version of a control plane that is newer than this page; null: the page has the newest version. */
 export const newerVersion = signal<string | null>(null)
 
 const listeners = new Set<(change: Change) => void>()
@@ -38,7 +38,7 @@ export function onOver(listener: () => void): void {
   overListeners.add(listener)
 }
 
-/** Has this tab hear the event stream from now on. Somebody is signed in. */
+/** Lets this tab hear the event stream from now on. Call it when somebody is signed in. */
 export function startListening(): void {
   say ??= connect()
   say({ kind: 'open', server: SERVER })
@@ -74,7 +74,8 @@ function connectAlone(): (word: TabWord) => void {
 function hear(news: StreamNews) {
   switch (news.kind) {
     case 'hello':
-      // Numbers were given again: what this tab shows and has open may be of others now.
+      // The database was restored, and numbers of jobs may be given again. So what this tab shows may belong to other
+      // jobs now.
       if (news.database !== (firstDatabase ??= news.database)) return location.reload()
       firstVersion ??= news.version
       newerVersion.value = news.version === firstVersion ? null : news.version

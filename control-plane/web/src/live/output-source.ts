@@ -2,7 +2,7 @@ import { type JobOutline, RefusedError } from '@holdfast/client'
 
 export type { JobOutline }
 
-/** More than the generations of one run ever are. */
+/** One run never has so many generations. */
 const RUN_STEP = 2 ** 32
 
 /** Gives the generations of an output new numbers, which go up also when the number of the job became another run. */
@@ -69,9 +69,9 @@ export interface OutputSource {
   part(offset: number, length: number, signal: AbortSignal): Promise<OutputPart>
   /** Bytes from an offset on, as they come. */
   follow(offset: number, signal: AbortSignal): Promise<OutputStream>
-  /** The plays and tasks that events after this one changed. */
+  /** The plays and tasks that changed after this event. */
   outline(after: number, signal: AbortSignal): Promise<JobOutline>
-  /** Where a text stands; nothing of it has a meaning of its own. */
+  /** The places of a text. No character of the text has a special meaning. */
   search(word: string, options: SearchOptions, signal: AbortSignal): Promise<OutputHits>
 }
 

@@ -8,7 +8,7 @@ export type Session =
   | { readonly state: 'unknown' }
   | { readonly state: 'out' }
   | { readonly state: 'in'; readonly user: Profile }
-  /** It was somebody's session, and it is over: the page stays, under a dialog. */
+  /** Somebody was signed in, and the session has ended. The page stays under a dialog. */
   | { readonly state: 'over'; readonly user: Profile }
   /** The control plane does not answer, so nobody knows. */
   | { readonly state: 'unreachable'; readonly error: Error }
@@ -16,7 +16,10 @@ export type Session =
 /** The session of this browser, as far as this tab knows. */
 export const session = signal<Session>({ state: 'unknown' })
 
-/** Asks who is signed in. Somebody else than before loads the page afresh, because all that it shows is of the other one. */
+/**
+ * Asks who is signed in. If it is another person than before, the page is loaded again, because it shows what the other
+ * person may see.
+ */
 export async function readSession(): Promise<void> {
   try {
     const user = await api.getProfile()

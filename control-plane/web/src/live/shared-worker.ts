@@ -1,6 +1,7 @@
 /*
- * One for all tabs of the browser: it holds their event stream, because a browser opens only six connections to a server.
- * A tab says `open` when somebody is signed in, `over` when they signed out, and `bye` when it goes.
+ * One worker for all tabs of the browser. It holds their event stream, because a browser opens only six connections to
+ * a server. A tab sends `open` when somebody is signed in, `over` when they have signed out, and `bye` when it is
+ * closed.
  */
 import { type EventStream, type StreamNews, createEventStream } from './stream.js'
 

@@ -15,7 +15,7 @@ export function startTheme(): void {
     const stored = localStorage.getItem(KEY)
     setTheme(isTheme(stored) ? stored : 'system')
   } catch {
-    // A browser that keeps nothing for us shows the colours of the system.
+    // A browser that stores nothing for this page shows the colours of the system.
   }
 }
 
@@ -28,6 +28,6 @@ export function setTheme(next: Theme): void {
     if (next === 'system') localStorage.removeItem(KEY)
     else localStorage.setItem(KEY, next)
   } catch {
-    // It holds for this page then.
+    // The choice could not be stored. It counts for this page only.
   }
 }

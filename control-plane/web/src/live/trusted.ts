@@ -18,7 +18,7 @@ const rules: Policy = {
 const { trustedTypes } = globalThis as { trustedTypes?: PolicyMaker }
 
 /**
- * The one policy of the pages. It makes no markup of any text, and names one script: the worker. Browsers without policies
- * take the address as it is.
+ * The only trusted-types policy of the pages. It never turns text into markup. It allows one script: the worker.
+ * Browsers without such policies take the address as it is.
  */
 export const trusted: Policy = trustedTypes?.createPolicy('holdfast-worker', rules) ?? rules

@@ -2,8 +2,8 @@
 const READ = ['content-type', 'retry-after', 'x-request-id'] as const
 
 /**
- * Sends a request as `fetch` does, and tells meanwhile how much of its body went up, which `fetch` cannot.
- * @param tell gets bytes that were sent, and bytes in all
+ * Sends a request as `fetch` does. Unlike `fetch` it tells how much of the body was sent so far. @param tell gets bytes
+ * that were sent, and bytes in all
  */
 export function sentWithProgress(tell: (sent: number, all: number) => void) {
   return (address: URL, { method = 'POST', headers, body, signal }: RequestInit): Promise<Response> =>
