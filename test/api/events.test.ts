@@ -71,7 +71,7 @@ test('says hello at once, with headers that no proxy misunderstands', async () =
   expect(stream.text()).toBe(`retry: 3000\nevent: hello\ndata: {"version":"${version}"}\nid: ${database}\n\n`)
 })
 
-test('carries names to every stream, once a second each, the last never lost', async () => {
+test('carries names to every stream, each at most once a second, and never loses the last change', async () => {
   covers('auth.stream', 'live.open', 'live.changed', 'live-2.rate', 'limit.event-rate', 'live-detail.first-and-last')
   const user = await server.addUser('watcher')
   const [one, two] = [await open(server.admin), await open(user.token)]
@@ -95,7 +95,7 @@ test('carries every change to fifty streams', async () => {
   }
 })
 
-test('an event of before is not sent again to who connects later', async () => {
+test('an earlier event is not sent again to a client that connects later', async () => {
   const early = await open(server.admin)
   server.parts.live.changed('jobs')
   await waitFor('the change', () => namesIn(early).length === 1)
@@ -158,7 +158,7 @@ test('a client that goes away leaves nothing behind', async () => {
   await waitFor('no timers', () => held.count() === before)
 })
 
-test('a client that never reads holds nobody up, takes no memory, and does not hold up the stop', async () => {
+test('a client that never reads delays no other client and no stop, and takes no memory', async () => {
   covers('live-detail.slow-reader')
   const sockets: Socket[] = []
   server.parts.app.server.on('connection', (socket: Socket) => sockets.push(socket))

@@ -63,7 +63,7 @@ async function look(server: TestServer): Promise<Record<string, unknown>[]> {
 const testMail = async (server: TestServer, to = 'ann@example.com') =>
   (await server.call('POST', '/notification/test-mail', { token: server.admin, json: { to } })).body
 
-test('SMTP_HOST, SMTP_PORT and MAIL_FROM: a mail tells of a job, and nothing of a person becomes a header', async () => {
+test('SMTP_HOST, SMTP_PORT and MAIL_FROM send a mail about a job, and no text of a person becomes a header', async () => {
   const mail = await mailServer({ hideSTARTTLS: true })
   const server = await start(mail)
   const id = await endedJob(server, told, {
@@ -82,7 +82,7 @@ test('SMTP_HOST, SMTP_PORT and MAIL_FROM: a mail tells of a job, and nothing of 
   expect(body).not.toContain('CANARY')
 })
 
-test('SMTP_TLS: starttls encrypts, and sends nothing to a server that cannot', async () => {
+test('SMTP_TLS=starttls encrypts, and sends nothing to a server that cannot encrypt', async () => {
   const able = await mailServer({ ...TEST_CERTIFICATE })
   // The certificate is of nobody that this process trusts: with encryption asked for, nothing is sent.
   const server = await start(able, { SMTP_TLS: 'starttls' })
@@ -96,7 +96,7 @@ test('SMTP_TLS: starttls encrypts, and sends nothing to a server that cannot', a
   expect([...able.mails, ...unable.mails]).toEqual([])
 })
 
-test('SMTP_USER and SMTP_PASSWORD sign in, and a wrong password is told without being shown', async () => {
+test('SMTP_USER and SMTP_PASSWORD sign in, and the problem with a wrong password does not show it', async () => {
   const login = { user: 'holdfast', password: 'CANARY-password' }
   const mail = await mailServer({ hideSTARTTLS: true, allowInsecureAuth: true, login })
   const given = { SMTP_USER: 'holdfast', SMTP_PASSWORD: 'CANARY-password' }
@@ -108,7 +108,7 @@ test('SMTP_USER and SMTP_PASSWORD sign in, and a wrong password is told without 
   expect(JSON.stringify(wrong)).not.toContain('CANARY')
 })
 
-test('an address that the server refuses is not tried again; a server that is away is', async () => {
+test('an address that the server refuses is not tried again, but a server that is away is', async () => {
   const refusal = Object.assign(new Error('no such mailbox'), { responseCode: 550 })
   const mail = await mailServer({ hideSTARTTLS: true }, (address) => (address.startsWith('gone@') ? refusal : null))
   const server = await start(mail)
@@ -126,7 +126,7 @@ test('an address that the server refuses is not tried again; a server that is aw
   expect(later?.next_attempt).not.toBeNull()
 })
 
-test('a form says who is told of its jobs: of their launch, and of the ends that it names', async () => {
+test('a form says who gets mails about its jobs: about their launch, and about the ends that it names', async () => {
   const mail = await mailServer({ hideSTARTTLS: true })
   const server = await start(mail)
   const notifications = { recipients: ['team@example.com'], onStatus: ['failed'], onEvent: ['launch', 'relaunch'] }
@@ -291,13 +291,16 @@ test.each([
     'notifications.onEvent may have any, launch',
   ],
   ['no text', { recipients: [5] }, 'notifications.recipients must be texts'],
-])('a form that tells %s does not load, and its error names it', async (_, notifications, reason) => {
-  const server = await start(null)
-  const form = { name: 'Greet', type: 'ansible', playbook: 'x.yml', roles: ['public'], notifications }
-  await server.writeForm('greet.yml', JSON.stringify(form))
-  const { body } = await server.call('GET', '/forms', { token: server.admin })
-  expect(body.errors).toMatchObject([{ form: 'Greet', reason: expect.stringContaining(reason) as string }])
-})
+])(
+  'a form with wrong notifications does not load, and its error names the mistake: %s',
+  async (_, notifications, reason) => {
+    const server = await start(null)
+    const form = { name: 'Greet', type: 'ansible', playbook: 'x.yml', roles: ['public'], notifications }
+    await server.writeForm('greet.yml', JSON.stringify(form))
+    const { body } = await server.call('GET', '/forms', { token: server.admin })
+    expect(body.errors).toMatchObject([{ form: 'Greet', reason: expect.stringContaining(reason) as string }])
+  },
+)
 
 test('without a mail server the log says why nothing was sent', async () => {
   const server = await start(null)

@@ -100,7 +100,7 @@ const about = (id: number) =>
   receiver.asked.filter(({ body }) => (JSON.parse(body) as { job?: { id: number } }).job?.id === id)
 
 describe('a webhook', () => {
-  test('tells of the end of a job once, signed, and the log says so', async () => {
+  test('tells of the end of a job once, with a signature, and the log has it', async () => {
     const target = await makeTarget('/good', ['job.ended'])
     const id = await endedJob({ form: 'Greet', extravars: '{"word":"CANARY-extravar"}' })
     await look()
@@ -171,7 +171,7 @@ describe('a webhook', () => {
     await removeTarget(target)
   })
 
-  test('that nobody answers holds up no other target and no job, and is tried again', async () => {
+  test('is tried again when nobody answers, and delays no other target and no job', async () => {
     const silent = await makeTarget('/silent', ['job.ended'])
     const good = await makeTarget('/good', ['job.ended'])
     const ids = [await endedJob(), await endedJob(), await endedJob(), await endedJob()]
@@ -252,7 +252,7 @@ describe('a webhook', () => {
 })
 
 describe('targets', () => {
-  test('show no secret, and one that was made is shown once', async () => {
+  test('show no secret, and a new random one is shown once', async () => {
     const wish = { name: 'made', url: `${receiver.url}/good`, events: [] }
     const made = await asAdmin('POST', '/notification-target', wish)
     expect(made.body.secret).toMatch(/^[\w-]{43}$/)
@@ -326,7 +326,7 @@ describe('targets', () => {
     await removeTarget(target)
   })
 
-  test('with an address that cannot be used are refused in words', async () => {
+  test('with an address that cannot be used are refused with a reason', async () => {
     const refusal = async (url: string) => {
       const answer = await asAdmin('POST', '/notification-target', { name: 'x', url, events: [] })
       return [answer.status, answer.body.error]
@@ -344,7 +344,7 @@ describe('targets', () => {
     expect((await asAdmin('GET', '/notification?records=0')).status).toBe(400)
   })
 
-  test('WEBHOOK_DENIED_HOSTS and private addresses are refused when a name leads to them', async () => {
+  test('WEBHOOK_DENIED_HOSTS and private addresses are refused also when a name leads to them', async () => {
     const settings = { WEBHOOK_DENIED_HOSTS: 'denied.test' }
     const never = () => () => undefined
     const own = await startServer({ settings, timers: { after: never, every: never } })
@@ -377,7 +377,7 @@ describe('targets', () => {
   })
 })
 
-test('NOTIFICATION_RETENTION_DAYS: the log keeps what waits, and loses what ended long ago', async () => {
+test('NOTIFICATION_RETENTION_DAYS removes notifications that ended long ago, and keeps those that wait', async () => {
   const target = await makeTarget('/flaky', ['job.ended'])
   isBroken = false
   const old = await endedJob()

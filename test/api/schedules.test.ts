@@ -88,7 +88,7 @@ describe('starting', () => {
     expect(audit.body.records).toMatchObject([{ action: 'schedule.launch', user: 'ann', status: 200 }])
   })
 
-  test('times that were missed are made up for once, or not at all', async () => {
+  test('missed starts happen once afterwards, or not at all', async () => {
     const timing = { cron: '0 * * * *', time_zone: 'Europe/Berlin' }
     const run = await make({ ...hello('run'), ...timing, missed: 'run' })
     const skip = await make({ ...hello('skip'), ...timing })
@@ -108,7 +108,7 @@ describe('starting', () => {
     for (const id of [run, skip]) await server.call('DELETE', `/schedule/${id}`, { token: user.token })
   })
 
-  test('values that the form refuses, a blocked account and a removed one start nothing, and it is said', async () => {
+  test('refused values, a blocked account and a removed one start no job, and the schedule says why', async () => {
     const wrong = await make({ name: 'wrong', form: 'Hello', values: {}, at: inAnHour() })
     const bob = await server.addUser('bob')
     const eve = await server.addUser('eve')
@@ -127,7 +127,7 @@ describe('starting', () => {
     for (const id of [wrong, blocked, removed]) expect(await jobsOf(id)).toEqual([])
   })
 
-  test('a form that the roles of the account do not allow any more is not launched', async () => {
+  test('a form is not launched when the roles of the account do not allow it any more', async () => {
     const id = await make({ ...hello('form'), at: inAnHour() })
     await server.writeForm('hello.yaml', FORMS['hello.yaml'].replace('[public]', '[admin]'))
     server.clock.move(HOUR)
@@ -137,7 +137,7 @@ describe('starting', () => {
     expect(await show(id)).toMatchObject({ last_problem: "Your roles do not allow the form 'Hello'" })
   })
 
-  test('a paused schedule starts nothing, and what came due meanwhile is not made up for', async () => {
+  test('a paused schedule starts no job, and starts that were due meanwhile are left out', async () => {
     const id = await make({ ...hello('paused'), cron: '*/5 * * * *', missed: 'run' })
     const paused = await server.call('POST', `/schedule/${id}/pause`, { token: server.admin })
     expect(paused.body).toMatchObject({ paused: true, next_run: null })
@@ -165,7 +165,7 @@ describe('making and changing', () => {
     expect(await refused({ ...hello('x'), form: 'None', cron: '0 0 * * *' })).toBe('form_not_found')
   })
 
-  test('others see nothing of it; an admin may pause and delete it, but not change what is launched', async () => {
+  test('other users cannot see a schedule; an admin may pause and delete it, but not change what is launched', async () => {
     const cat = await server.addUser('cat')
     const id = await make({ ...hello('mine'), cron: '0 0 * * *' })
     const as = (token: string, method: string, path = '', json?: object) =>
@@ -182,7 +182,7 @@ describe('making and changing', () => {
   })
 })
 
-test('a start in the hour that the clocks leave out comes later, and one in the hour that comes twice comes once', () => {
+test('a start in the hour that the clocks leave out happens later, and one in the hour that comes twice happens once', () => {
   const timing = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', onceAt: null }
   const starts = (after: string) => nextStarts(timing, Date.parse(after), 3).map((at) => new Date(at).toISOString())
   expect(starts('2026-03-28T12:00:00Z')).toEqual([

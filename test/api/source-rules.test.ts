@@ -31,7 +31,7 @@ test('FORM_FILES_PATH is the folder whose files forms read', async () => {
   expect(await said(expression)).toMatchObject({ waiting: expect.stringContaining('FORM_FILES_PATH') as string })
 })
 
-test('REST_ALLOWED_HOSTS lets forms ask private addresses, REST_DENIED_HOSTS and SOURCE_TIMEOUT_SECONDS say no', async () => {
+test('REST_ALLOWED_HOSTS lets forms ask private addresses; REST_DENIED_HOSTS and SOURCE_TIMEOUT_SECONDS refuse', async () => {
   const source = await startAnsweringServer({ '/a': { a: 1 }, '/never': () => undefined })
   const asking = (path: string) => `fn.fnRestBasic('get','${source.url}${path}')`
   try {

@@ -78,7 +78,7 @@ test('an answer is good for a minute, or for as long as its field says', async (
   expect(await askedAfter(30_000)).toEqual(all) // 120
 })
 
-test('what one asked is there for others, and another value is another question', async () => {
+test('others get the answer that one person got, and another value is another question', async () => {
   const ben = (await server.addUser('ben')).token
   // Making a user takes no time of this clock.
   await evaluate()
@@ -88,7 +88,7 @@ test('what one asked is there for others, and another value is another question'
   expect(await askedAfter(0, { who: 'ben' })).toEqual(['never'])
 })
 
-test('a launch asks each source once itself, whatever is kept', async () => {
+test('a launch asks each source once, also when an answer is kept', async () => {
   await evaluate()
   const before = source.asked.length
   const { status, body } = await server.call('POST', '/job', {

@@ -95,7 +95,7 @@ async function valueOf(expression: string, more = ''): Promise<unknown> {
   return f?.waiting === undefined ? f?.value : { waiting: f.waiting }
 }
 
-test('a source that does not answer holds up only its own field', async () => {
+test('a source that does not answer delays only its own field', async () => {
   covers('endpoint.evaluate')
   const first = await evaluate('asks', { person: 'zoe' }, 0)
   expect(first.late).toMatchObject({ asking: true })
@@ -116,7 +116,7 @@ test('a source that does not answer holds up only its own field', async () => {
   expect((await evaluate('asks', { person: 'zoe' })).late).toMatchObject({ value: ['late'] })
 })
 
-test('what did not change is not asked again, and a launch asks all of it itself', async () => {
+test('a question that did not change is not asked again, but a launch asks all questions', async () => {
   covers('field.waiting')
   const before = source.count('/records')
   await evaluate('asks', { who: 'x', person: 'zoe' })
@@ -135,7 +135,7 @@ test('what did not change is not asked again, and a launch asks all of it itself
   expect(source.count('/records')).toBe(before + 1)
 })
 
-test('whoever types on gives up what was asked before, and may ask again at once', async () => {
+test('who types on cancels the earlier questions, and may ask again at once', async () => {
   const path = 'held.yaml'
   await server.writeForm(
     path,
@@ -180,7 +180,7 @@ describe('fn.fnRest…', () => {
     expect(source.asked.at(-1)?.headers.authorization).toBe('Token token-4711')
   })
 
-  test('sends a body and headers of its own, with parts of credentials in them, which no script sees', async () => {
+  test('sends its own body and headers with parts of credentials, and no script sees these', async () => {
     const headers = `{'X-One':'basic base64(svc)','x-two':'username(svc)/password(token)'}`
     await valueOf(`fn.fnRestAdvanced('post','${source.url}/broken',{a:1},${headers})`)
     const last = source.asked.at(-1)
@@ -206,7 +206,7 @@ describe('fn.fnRest…', () => {
     expect(await valueOf(`fn.fnRestBasic('get','${source.url}/big','','','','',true)`)).toEqual({ id, text: id })
   })
 
-  test('says what went wrong, without what the server said', async () => {
+  test('says what went wrong, without the answer of the server', async () => {
     const waiting = (await valueOf(`fn.fnRestBasic('get','${source.url}/broken?token=x')`)) as { waiting: string }
     expect(waiting.waiting).toBe(`its expression failed: GET ${source.url}/broken answered 503`)
     expect(await valueOf(`fn.fnRestBasic('get','${source.url}/records','','nobody')`)).toEqual({
@@ -250,7 +250,7 @@ describe('the other functions that ask', () => {
     ])
   })
 
-  test('and nothing outside of their folder, also not by a link', async () => {
+  test('read nothing outside of their folder, also not through a link', async () => {
     const outside = { waiting: expect.stringContaining('is not below the folder') as string }
     for (const path of ['../outside.yaml', 'link.yaml', '/etc/hostname', 'logs/../../outside.yaml']) {
       expect(await valueOf(`fn.fnReadYamlFile('${path}')`), path).toEqual(outside)
@@ -261,7 +261,7 @@ describe('the other functions that ask', () => {
     })
   })
 
-  test('jq is the real one, in expressions and as a property, and cannot run for ever', async () => {
+  test('jq is the real program, in expressions and as a property, and cannot run for ever', async () => {
     expect(await valueOf(`fn.fnJq([3,1,2], 'sort | map(. * 2)')`)).toEqual([2, 4, 6])
     expect(await valueOf('[{a: 1}, {a: 2}]', `, jq: '[.[].a] | add'`)).toBe(3)
     expect(await valueOf(`fn.fnJq({}, '.a | error("no")')`)).toMatchObject({
@@ -295,7 +295,7 @@ describe('the other functions that ask', () => {
   })
 })
 
-test('under LAUNCH_VALIDATION=log no source holds up a launch, and the log follows when it answered', async () => {
+test('with LAUNCH_VALIDATION=log no source delays a launch, and the log follows when it has answered', async () => {
   const log: string[] = []
   const form = { name: 'late', type: 'ansible', playbook: 'x.yml', roles: ['default'] }
   const choice = { name: 'disk', type: 'enum', expression: `fn.fnRestBasic('get','${source.url}/slow','','svc')` }

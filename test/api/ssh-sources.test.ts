@@ -108,7 +108,7 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
     )
   })
 
-  test('says why there is no answer, and no secret', async () => {
+  test('says why there is no answer, and shows no secret', async () => {
     expect(await said(`fn.fnSsh('root','${host}','echo gone >&2; exit 3')`)).toMatchObject(why('ended with 3: gone'))
     expect(await said(`fn.fnSsh('nobody-here','${host}','id')`)).toMatchObject(why('ssh did not get to 127.0.0.1'))
     expect(await said(`fn.fnSsh('root','${host}','head -c 2000000 /dev/zero')`)).toMatchObject(why('more than 1 MiB'))
@@ -116,7 +116,7 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
     expect(await said(`fn.fnSsh('root','127.0.0.1:1','id')`)).toMatchObject(why('ssh did not get to'))
   })
 
-  test('ends its connection with the time of a source', async () => {
+  test('ends its connection when the time of a source is over', async () => {
     const short = await startServer({ settings: { ...settings(), SOURCE_TIMEOUT_SECONDS: '1' } })
     try {
       await withKey(short)

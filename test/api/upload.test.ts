@@ -67,7 +67,7 @@ describe('POST /job/upload', () => {
     expect(readFileSync(String(answer.body.path)).equals(content)).toBe(true)
   })
 
-  test('the row says whose it is, its stored name, size, SHA-256, original name, mime type and time', async () => {
+  test('the row has owner, stored name, size, SHA-256, original name, mime type and time', async () => {
     const { id: owner, token } = await server.addUser('ann')
     const { filename } = await upload(server, 'a.txt', 'hello', token)
     expect(await rows()).toEqual([
@@ -88,7 +88,7 @@ describe('POST /job/upload', () => {
     ])
   })
 
-  test('whoever may use a form with a file field may upload, nobody else', async () => {
+  test('who may use a form with a file field may upload, and nobody else', async () => {
     const { token } = await server.addUser('nobody-special')
     expect((await send(server, formOf(filePart('a', 'x')), token)).status).toBe(200)
     const answer = await server.call('POST', '/job/upload', {
@@ -99,7 +99,7 @@ describe('POST /job/upload', () => {
     expect(stored(server)).toHaveLength(1)
   })
 
-  test('stored names are random, the files are their owner’s only', async () => {
+  test('stored names are random, and only their owner may use the files', async () => {
     const [one, other] = [await upload(server, 'same', 'same'), await upload(server, 'same', 'same')]
     expect(one.filename).toMatch(/^[0-9a-f]{32}$/)
     expect(one.filename).not.toBe(other.filename)
@@ -111,7 +111,7 @@ describe('POST /job/upload', () => {
     expect(await upload(server, 'empty', '')).toMatchObject({ size: 0 })
   })
 
-  test('the limit of JSON bodies is none of uploads', async () => {
+  test('the limit of JSON bodies does not hold for uploads', async () => {
     await restartWith({ sizes: { bodyLimitBytes: 10_000 } })
     expect(await upload(server, 'large', randomBytes(100_000))).toMatchObject({ size: 100_000 })
   })
@@ -154,7 +154,7 @@ describe('original names are only data', () => {
   })
 })
 
-describe('400 for what is no form with exactly one file, and nothing stays', () => {
+describe('400 for a body that is not a form with exactly one file, and no file stays', () => {
   const text = (name: string) => ({ disposition: `name="${name}"`, content: 'words' })
   test.each<[string, Buffer, string, string?]>([
     ['no part', formOf(), 'no_file'],
@@ -183,7 +183,7 @@ describe('400 for what is no form with exactly one file, and nothing stays', () 
     expect(await upload(server, 'next', 'x')).toMatchObject({ size: 1 })
   })
 
-  test('another kind of body is 415, no body 400', async () => {
+  test('another kind of body is 415, and no body is 400', async () => {
     covers('answer.400', 'answer.415')
     expect((await send(server, Buffer.from('x'), server.admin, 'text/plain')).status).toBe(415)
     const answer = await server.call('POST', '/job/upload', { token: server.admin })
@@ -200,7 +200,7 @@ describe('413 over UPLOAD_MAX_GB', () => {
     await nothingIsLeft()
   })
 
-  test('one that does not say its size is refused when it is over, and the partial file is removed', async () => {
+  test('a body that does not say its size is refused when it is too large, and the partial file is removed', async () => {
     await restartWith({ sizes: { uploadMaxBytes: MIB } })
     const { request, answer } = open(server)
     request.write(beginning(randomBytes(MIB - 1)))
@@ -251,7 +251,7 @@ describe('what goes wrong on the way leaves nothing behind', () => {
     await waitFor('only the other one to be left', () => stored(server).join() === filename)
   })
 
-  test('a client that says nothing more is let go after two minutes', async () => {
+  test('a client that sends nothing more is disconnected after two minutes', async () => {
     const held = heldTimers()
     await restartWith({ timers: held.timers })
     const { request, answer } = open(server)
@@ -299,7 +299,7 @@ describe('what goes wrong on the way leaves nothing behind', () => {
     await nothingIsLeft()
   })
 
-  test('a folder that cannot be written is 503, and the reason stands in the log', async () => {
+  test('a folder that cannot be written is 503, and the log has the reason', async () => {
     const log: string[] = []
     await restartWith({ log })
     const folder = join(server.folder, 'uploads')

@@ -105,7 +105,7 @@ test.each([
   },
 )
 
-test('both nodes are killed: what was due is started once when one comes back', async () => {
+test('when both nodes are killed, a due schedule is started once when one comes back', async () => {
   const other = await startOther()
   const { last, open } = await stopBothBehind(10)
   await other.program.stop('SIGKILL')
