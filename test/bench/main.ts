@@ -16,15 +16,17 @@ import { measureAnsibleRunner, measureBurst, measureLatency, measureOverhead } f
 import { type Figure, tableOf } from './report.js'
 import { measureFairness, measureRecovery } from './survival.js'
 import { measureCut } from './survival-cut.js'
+import { measureViewers } from './viewers.js'
 
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
 
   --runs N      runs of each comparison, at least 1 (default 5)
   --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events,
-                large-requests, hostile-runner, forms, backup (default all)
+                large-requests, hostile-runner, forms, backup, viewers
+                (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
   --database D  sqlite (default) or postgres, a server of its own; not with survival, live-events, large-requests,
-                hostile-runner, forms, backup
+                hostile-runner, forms, backup, viewers
   --json        the figures as JSON instead of a table
   --help
 
@@ -34,6 +36,7 @@ hostile-runner: an approved runner sends 738 MB of events for one job, and they 
 backup: what a backup of a million jobs costs while the service runs, and restores of it into either database.
 forms: how long the evaluation of a form with a hundred fields takes, alone and while fifty users fill it in.
 live-events: a change reaches 2,000 event streams: how long it takes, and what streams cost.
+viewers: what two hundred people cost who follow one job, and what those cost who do not read.
 survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
 programs are killed and started again.
 
@@ -54,6 +57,7 @@ const PARTS = [
   'hostile-runner',
   'forms',
   'backup',
+  'viewers',
 ] as const
 /** Parts that start products of their own. */
 const APART: ReadonlySet<string> = new Set([
@@ -64,6 +68,7 @@ const APART: ReadonlySet<string> = new Set([
   'hostile-runner',
   'forms',
   'backup',
+  'viewers',
 ])
 
 interface Options {
@@ -103,7 +108,7 @@ function readOptions(): Options | string | null {
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
   const { database } = values
   if (database !== 'sqlite' && database !== 'postgres') return '--database must be sqlite or postgres'
-  const onlySqlite = ['survival', 'live-events', 'large-requests', 'hostile-runner', 'forms', 'backup']
+  const onlySqlite = ['survival', 'live-events', 'large-requests', 'hostile-runner', 'forms', 'backup', 'viewers']
   if (database === 'postgres' && onlySqlite.some((part) => parts.has(part))) {
     return `--database postgres: say with --only what to measure, without ${onlySqlite.join(', ')}`
   }
@@ -151,6 +156,10 @@ async function measureAll(options: Options): Promise<Figure[]> {
   if (parts.has('backup')) {
     say('backup …')
     figures.push(...(await measureBackup(1_000_000, say)))
+  }
+  if (parts.has('viewers')) {
+    say('viewers …')
+    figures.push(...(await measureViewers(say)))
   }
   return figures
 }
