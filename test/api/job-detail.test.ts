@@ -135,6 +135,40 @@ test('a job tells where it is, how it came there, and how much it has printed', 
   expect((await detail(first, ann)).integrity?.state).toBe('growing')
 })
 
+test('a list tells where its open jobs are, and its tag changes with that, only when it is asked to', async () => {
+  covers('endpoint.job-list-pages')
+  const { id: runner } = await addRunner(server, 'of the list')
+  const waiting = {
+    ...({ status: 'running', dispatch: 'queued', end_time: null } as const),
+    ...{ runner_id: runner, runner_name: 'of the list' },
+  }
+  const ended = await putJob(server)
+  const [first, second] = [await putJob(server, waiting), await putJob(server, waiting)]
+  const ask = (query: string, tag = '') =>
+    server.call('GET', `/job${query}`, { token: server.admin, headers: { 'if-none-match': tag } })
+  const told = await ask('?records=3&place=true')
+  expect(told.body.records).toMatchObject([
+    { id: second, place: { state: 'queued', before: 1, tasks: [] }, estimate: null },
+    { id: first, place: { state: 'queued', before: 0 } },
+    { id: ended, place: null },
+  ])
+  expect((await detail(first, ann)).place).toEqual((told.body.records as { place: object }[])[1]?.place)
+  const plain = await ask('?records=3')
+  expect(JSON.stringify(plain.body)).not.toContain('"place"')
+
+  // Who comes first is in no row of a list of the second one alone.
+  const tagOf = async (query: string) => String((await ask(query)).headers.get('etag'))
+  const [withPlace, without] = [await tagOf('?records=1&place=true'), await tagOf('?records=1')]
+  expect((await ask('?records=1&place=true', withPlace)).status).toBe(304)
+  await server.store.write('test.end', async (queries) => {
+    const changes = { end_time: 5, dispatch: 'done' } as const
+    await moveJob(queries, first, { from: ['running'], to: 'failed', time: 5, reason: 'no', changes })
+  })
+  expect((await ask('?records=1', without)).status).toBe(304)
+  const { status, body } = await ask('?records=1&place=true', withPlace)
+  expect([status, body.records]).toMatchObject([200, [{ id: second, place: { before: 0 } }]])
+})
+
 test('a list is read page by page, and narrowed by status, form, text, parts and time', async () => {
   covers('endpoint.job-list-pages')
   const form = 'narrow'

@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
+import { accessFaults } from './kit/axe.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
 
 /** What one does to a job with the buttons of its page. Its playbooks are scripted, so a job runs as long as the test says. */
@@ -168,6 +169,7 @@ test('Run again with changes begins with the values of the job, asks for its pas
   await expect.poll(() => field('Host').inputValue()).toBe('web1')
   expect(await field('Note').inputValue()).toBe('as always')
   expect(await field('PIN').inputValue()).toBe('')
+  expect(await page.getByText('Changed').count()).toBe(0)
   await field('Host').fill('')
   await field('Count').fill('0')
   await button('Launch').click()
@@ -175,6 +177,14 @@ test('Run again with changes begins with the values of the job, asks for its pas
   expect(runner.runs.length).toBe(1)
   await field('Host').fill('web2')
   await field('Count').fill('3')
+  await field('Note').fill('as never')
+  await page.getByText('Changed: Host, Count, Note').waitFor()
+  await page.getByText('Changed. Before: web1').waitFor()
+  const described = await field('Count').getAttribute('aria-describedby')
+  expect(await page.locator(`[id="${described}"]`).innerText()).toBe('Changed. Before: 2')
+  await field('Note').fill('as always')
+  await page.getByText('Changed: Host, Count', { exact: true }).waitFor()
+  expect(await accessFaults(page)).toEqual([])
   await button('Launch').click()
   await page.getByText('passwords are not kept').first().waitFor()
   await expect.poll(() => page.locator(':focus').getAttribute('type')).toBe('password')
@@ -213,5 +223,29 @@ test('a step of a wizard goes on as soon as its last field is right, and each pa
   await page.getByRole('heading', { name: /^Job / }).waitFor()
   await status('Successful').waitFor()
   expect(await shownVariables()).toMatchObject({ files: { long: 3 }, more: { size: 'large', long: 4 } })
+  expect(await admin.faults()).toEqual([])
+})
+
+test('a list of jobs that has not changed is not sent again, and one that has, is', async () => {
+  const answers: number[] = []
+  page.on('response', (response) => void (/\/api\/v2\/job\?/.test(response.url()) && answers.push(response.status())))
+  await open('/jobs')
+  const rows = page.getByRole('row').filter({ hasText: 'Order' })
+  await rows.first().waitFor()
+  const before = await rows.count()
+  const banner = page.getByRole('banner')
+  await banner.getByRole('link', { name: 'Forms' }).click()
+  await page.getByRole('heading', { name: 'Forms' }).waitFor()
+  answers.length = 0
+  await banner.getByRole('link', { name: 'Jobs' }).click()
+  await expect.poll(() => answers).toContain(304)
+  expect(await rows.count()).toBe(before)
+
+  const id = await product.launch('Hold')
+  const row = page.getByRole('row').filter({ hasText: String(id) })
+  await row.getByText('about to start · on scripted').waitFor()
+  await product.admin.post(`/job/${id}/abort`)
+  await row.getByText('about to start').waitFor({ state: 'detached' })
+  expect(answers).toContain(200)
   expect(await admin.faults()).toEqual([])
 })

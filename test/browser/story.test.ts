@@ -132,6 +132,12 @@ test('two people let a runner in, launch, follow, find the failed host, and run 
   await output.getByText('version 1.4').first().waitFor()
   await page.getByText(/Copy on web1/).waitFor()
   await isShown(olga, 'Running')
+  await goTo(adam, 'Jobs')
+  await adam.page
+    .getByRole('row')
+    .filter({ hasText: 'Deploy' })
+    .getByText(/Copy on web1/)
+    .waitFor()
   gates.open()
   await isShown(olga, 'Failed')
   await output.getByText('the disk of web2 is full').first().waitFor()

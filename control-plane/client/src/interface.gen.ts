@@ -716,6 +716,53 @@ export interface JobRecord {
   } | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
   connected?: boolean
+  place?: {
+    state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
+    since: string
+    /** When it fails for waiting, at the earliest: time counts only while the service works */
+    until: string | null
+    /** Jobs that wait for the same runner and come first */
+    before: number | null
+    runner: {
+      name: string
+      online: boolean
+      last_seen: string | null
+    } | null
+    tasks: {
+      /** Of the outline */
+      id: number
+      task: string | null
+      /** The first of those that are at it */
+      hosts: string[]
+      /** How many hosts are at it */
+      count: number
+      /** By the clock of the runner */
+      since: string
+    }[]
+    /** The group in which it waits for a place, as its form says under concurrency */
+    group?: {
+      name: string
+      /** How many jobs of the group may run at once */
+      limit: number
+      /** The jobs that have a place in it */
+      running: number[]
+      /** Jobs that wait for a place in it and come first */
+      before: number
+    } | null
+  } | null
+  /** Null: no playbook runs now, or there is nothing to estimate from */
+  estimate?: {
+    /** From 0 to 1. It never falls while the job runs */
+    progress: number
+    /** By the median of earlier runs. 0: it takes longer than they did */
+    left_seconds: number
+    /** What is left by the quickest of them */
+    shortest_seconds: number
+    /** What is left by the slowest of them */
+    longest_seconds: number
+    /** How many earlier runs of the form it is made from, five at most */
+    runs: number
+  } | null
 }
 
 export type JobStatus =
@@ -1824,6 +1871,47 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   adopted_at: v.optional(v.nullable(v.string())),
   schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
   connected: v.optional(v.boolean()),
+  place: v.optional(
+    v.nullable(
+      v.looseObject({
+        state: v.string(),
+        since: v.string(),
+        until: v.nullable(v.string()),
+        before: v.nullable(v.pipe(v.number(), v.safeInteger())),
+        runner: v.nullable(v.looseObject({ name: v.string(), online: v.boolean(), last_seen: v.nullable(v.string()) })),
+        tasks: v.array(
+          v.looseObject({
+            id: v.pipe(v.number(), v.safeInteger()),
+            task: v.nullable(v.string()),
+            hosts: v.array(v.string()),
+            count: v.pipe(v.number(), v.safeInteger()),
+            since: v.string(),
+          }),
+        ),
+        group: v.optional(
+          v.nullable(
+            v.looseObject({
+              name: v.string(),
+              limit: v.pipe(v.number(), v.safeInteger()),
+              running: v.array(v.pipe(v.number(), v.safeInteger())),
+              before: v.pipe(v.number(), v.safeInteger()),
+            }),
+          ),
+        ),
+      }),
+    ),
+  ),
+  estimate: v.optional(
+    v.nullable(
+      v.looseObject({
+        progress: v.number(),
+        left_seconds: v.pipe(v.number(), v.safeInteger()),
+        shortest_seconds: v.pipe(v.number(), v.safeInteger()),
+        longest_seconds: v.pipe(v.number(), v.safeInteger()),
+        runs: v.pipe(v.number(), v.safeInteger()),
+      }),
+    ),
+  ),
 })
 
 export const jobListSchema: v.GenericSchema<unknown, JobList> = v.looseObject({
@@ -2851,6 +2939,8 @@ export interface Operations {
       q?: string
       /** false leaves out the jobs that belong to a parent job */
       parts?: boolean
+      /** true to be told where the newest jobs are that have not ended, 20 at most, and what is left of them */
+      place?: boolean
       /** Only jobs that started then or later, ISO 8601 */
       from?: string
       /** Only jobs that started before, ISO 8601 */
@@ -3728,6 +3818,7 @@ export const operations = {
       'form',
       'q',
       'parts',
+      'place',
       'from',
       'to',
     ],

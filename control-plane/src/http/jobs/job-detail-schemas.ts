@@ -126,3 +126,6 @@ export const detailFields = {
     ),
   ),
 }
+
+/** What `place=true` adds to the records of a list. Null: the job has ended, or newer ones were told. */
+export const listedFields = { place: detailFields.place, estimate: detailFields.estimate }

@@ -25,6 +25,9 @@ export const ListQuery = Type.Object({
     }),
   ),
   parts: Type.Optional(booleanText('false leaves out the jobs that belong to a parent job')),
+  place: Type.Optional(
+    booleanText('true to be told where the newest jobs are that have not ended, 20 at most, and what is left of them'),
+  ),
   from: Type.Optional(Type.String({ description: 'Only jobs that started then or later, ISO 8601' })),
   to: Type.Optional(Type.String({ description: 'Only jobs that started before, ISO 8601' })),
 })

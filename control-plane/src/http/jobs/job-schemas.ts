@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { detailFields } from './job-detail-schemas.js'
+import { detailFields, listedFields } from './job-detail-schemas.js'
 import { booleanText, listOf, nullable } from '../route/schemas.js'
 import { PLAN_NODE_TYPES } from '../../jobs/record/sequence-port.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
@@ -84,7 +84,7 @@ const recordFields = {
 }
 
 /** A job in a list. */
-const JobRecord = Type.Object(recordFields, { title: 'JobRecord' })
+const JobRecord = Type.Object({ ...recordFields, ...listedFields }, { title: 'JobRecord' })
 
 /** A page of a list of jobs. */
 export const JobList = Type.Object(

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { type ActionDependencies, abort, remove } from '../../jobs/end/actions.js'
 import { type LaunchDependencies, launchJob } from '../../jobs/launch/launch.js'
 import { type JobDetailDependencies, readJobDetail } from '../../jobs/detail/detail.js'
+import { readJobsWithPlaces } from '../../jobs/detail/list-places.js'
 import { readJobs } from '../../jobs/read/reading.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { callerOf } from '../route/guards.js'
@@ -86,7 +87,12 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
         },
       },
       async (request, reply) => {
-        const { pages, next, tag } = await readJobs(detail.reading, callerOf(request), listRequestOf(request.query))
+        const asked = listRequestOf(request.query)
+        const caller = callerOf(request)
+        const { pages, next, tag } =
+          request.query.place === 'true'
+            ? await readJobsWithPlaces(detail, caller, asked)
+            : await readJobs(detail.reading, caller, asked)
         if (tag !== null) {
           const mark = `"${tag}-${next ?? ''}"`
           reply.header('etag', mark)

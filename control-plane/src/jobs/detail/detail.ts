@@ -73,7 +73,7 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
 }
 
 /** In seconds, as the interface tells it. */
-function shownEstimate(estimate: Estimate | null) {
+export function shownEstimate(estimate: Estimate | null) {
   if (estimate === null) return null
   const { progress, leftMs, shortestMs, longestMs, runs } = estimate
   const seconds = (ms: number): number => Math.round(ms / 1000)

@@ -138,10 +138,13 @@ export interface ListRequest {
   readonly startedBefore?: number | undefined
 }
 
+/** A job of a list. */
+type JobRecord = ReturnType<typeof recordOf>
+
 /** A page of a list of jobs. */
 export interface JobPage {
   /** The records, in portions. */
-  readonly pages: Iterable<readonly object[]>
+  readonly pages: Iterable<readonly JobRecord[]>
   /** Ask for the jobs before this one next; null: there are no more. */
   readonly next: number | null
   /** Changes with what the page shows. Null: the page is too long for it. */

@@ -10,12 +10,18 @@ import { keyOf } from './place.js'
 
 /** One field: its label, what belongs to its type, its help and what is wrong with its value. */
 export function FieldInput(props: FieldProps) {
-  const { field, place, problemsAt } = props
+  const { field, place, problemsAt, before = null } = props
   const errors = problemsAt(place)
   const id = useId()
   if (field.type === 'html') return <SafeHtml html={field.content} />
   if (field.isComputed) return null
-  const described = [field.help === null ? '' : `${id}-help`, errors.length > 0 ? `${id}-errors` : ''].join(' ').trim()
+  const described = [
+    field.help === null ? '' : `${id}-help`,
+    before === null ? '' : `${id}-before`,
+    errors.length > 0 ? `${id}-errors` : '',
+  ]
+    .join(' ')
+    .trim()
   const attributes = {
     id,
     name: field.name,
@@ -31,7 +37,7 @@ export function FieldInput(props: FieldProps) {
     </>
   )
   return (
-    <div class={`field ${field.type}`}>
+    <div class={`field ${field.type}${before === null ? '' : ' changed'}`}>
       {field.type === 'checkbox' ? null : isGroup ? (
         <span class="label" id={`${id}-label`}>
           {label}
@@ -45,6 +51,11 @@ export function FieldInput(props: FieldProps) {
       {field.help !== null && (
         <p class="soft help" id={`${id}-help`}>
           {field.help}
+        </p>
+      )}
+      {before !== null && (
+        <p class="soft" id={`${id}-before`}>
+          {formWords.changed(before)}
         </p>
       )}
       {errors.length > 0 && (

@@ -6,6 +6,8 @@ export interface FieldProps {
   readonly field: FormField
   readonly place: Place
   readonly value: unknown
+  /** What the job that is run again had here, as text; null or left out: the same. */
+  readonly before?: string | null
   /** What is wrong with the value at a place: of the field, or in one of its rows. */
   readonly problemsAt: (place: Place) => readonly string[]
   /**

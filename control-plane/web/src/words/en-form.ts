@@ -24,6 +24,8 @@ export const formWords = {
   uploaded: (name: string, size: string) => `${name}, ${size}`,
   relaunching: (id: number) =>
     `Runs job ${id} again. Type its passwords anew. Its files are used again, but for those that you choose anew.`,
+  changed: (before: string) => `Changed. Before: ${before}`,
+  changes: (names: string) => `Changed: ${names}`,
   step: (number: number, all: number, name: string) => `Step ${number} of ${all}: ${name}`,
   back: 'Back',
   next: 'Next',

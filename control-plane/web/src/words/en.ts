@@ -104,6 +104,7 @@ export const words = {
       start: 'Start',
       duration: 'Duration',
       runner: 'Runner',
+      now: 'Now',
     },
     filters: 'Filters',
     search: 'Search',

@@ -3,6 +3,7 @@ import { session } from '../../live/session.js'
 import { Empty } from '../../parts/content.js'
 import { Failure } from '../../parts/failure.js'
 import { formWords } from '../../words/en-form.js'
+import { changedLabels } from './changes.js'
 import { useEntries } from './entries.js'
 import { FormPartView } from './form-part-view.js'
 import type { FormModel } from '@holdfast/client'
@@ -27,6 +28,7 @@ export function FilledForm({
   const element = useRef<HTMLFormElement>(null)
   const entries = useEntries(form, { start, isRelaunch: from !== null }, element)
   const { problems } = entries
+  const changed = from === null ? [] : changedLabels(form, start, entries.typed)
   const wizard = useWizard(form.parts, entries.evaluation)
   const { error, isBusy, isVerbose, setVerbose, goOn } = useLaunch({ form, from, entries, wizard, element })
 
@@ -50,6 +52,7 @@ export function FilledForm({
           subforms={form.subforms}
           change={(name, value, at) => entries.change(part, name, value, at)}
           isCurrent={part === wizard.current}
+          before={from === null ? null : part.step === null ? start : ((start[part.step] ?? {}) as Values)}
         />
       ))}
       {form.parts.every(({ fields }) => fields.length === 0) && <Empty text={formWords.noFields} />}
@@ -65,6 +68,7 @@ export function FilledForm({
           {formWords.verbose}
         </label>
       )}
+      {from !== null && changed.length > 0 && <p>{formWords.changes(changed.join(', '))}</p>}
       {entries.evaluation && <WillRun runs={entries.evaluation.runs} />}
       <div class="buttons">
         {!wizard.isFirst && (

@@ -4,6 +4,7 @@ import type { Place } from '../../fields/place.js'
 import { formWords } from '../../words/en-form.js'
 import { type Verdict, verdictOf } from './evaluation.js'
 import { type Values, isFieldShown, shownValues } from './form-parts.js'
+import { textBefore } from './changes.js'
 import { placeOf } from './sent-values.js'
 
 /** What the page knows of a form while it is filled in. */
@@ -22,6 +23,7 @@ export function FormPartView({
   subforms,
   change,
   isCurrent = true,
+  before = null,
 }: {
   readonly part: FormPart
   readonly place: readonly [number, number]
@@ -29,6 +31,8 @@ export function FormPartView({
   readonly state: FormState
   readonly subforms: FormModel['subforms']
   readonly change: (name: string, value: unknown, at: Place) => void
+  /** The values of the job that is run again; null: it is a new one. */
+  readonly before?: Values | null
   /** Whether this step of a wizard is the one that is shown. The others stay: their passwords are only in their fields. */
   readonly isCurrent?: boolean
 }) {
@@ -44,6 +48,7 @@ export function FormPartView({
         field={withChoices(field, verdict)}
         place={place}
         value={values[field.name] ?? verdict?.value ?? shown[field.name]}
+        before={before && textBefore(field, before, values)}
         problemsAt={(at) => state.problemsAt(part, at)}
         subforms={subforms}
         change={(value, at = place) => change(field.name, value, at)}

@@ -4,7 +4,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
+import { unlessUnchanged } from '../../live/unchanged.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
+import { Left, Place } from '../../parts/place.js'
 import { Status } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Duration, Time } from '../../parts/time.js'
@@ -23,7 +25,10 @@ export function JobsPage() {
   const [rows, setRows] = useState(ROWS)
   const key = queryOf(filters)
   const answer = useAnswer(`jobs?${key}&${rows}`, ['jobs'], (signal) =>
-    api.listJobs({ ...filters, parts: filters.parts ?? false, records: rows }, { signal }),
+    api.listJobs(
+      { ...filters, parts: filters.parts ?? false, records: rows, place: true },
+      { signal, fetch: unlessUnchanged },
+    ),
   )
   const change = (next: JobFilters) => {
     setRows(ROWS)
@@ -161,6 +166,14 @@ function JobRow({ job }: { readonly job: JobRecord }) {
         <Duration start={job.start} end={isOpen ? null : job.end} />
       </td>
       <td>{job.runner ?? words.none}</td>
+      <td class="now">
+        {job.place && <Place place={job.place} />}
+        {job.estimate && (
+          <span class="soft reason">
+            <Left estimate={job.estimate} />
+          </span>
+        )}
+      </td>
     </tr>
   )
 }
