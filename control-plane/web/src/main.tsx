@@ -24,7 +24,7 @@ const AuditPage = lazy(() => admin().then(({ AuditPage: page }) => page))
 const SettingsPage = lazy(() => admin().then(({ SettingsPage: page }) => page))
 const MePage = lazy(() => import('./pages/me/me-page.js').then(({ MePage: page }) => page))
 
-/** Where who is signed in begins: with the jobs, or with the password that has to be changed. */
+/** The first page after the sign-in: the jobs, or the password that has to be changed. */
 function Start() {
   const { route } = useLocation()
   const to = new URLSearchParams(location.search).get('to') ?? '/jobs'
@@ -43,7 +43,7 @@ function NotFound() {
   )
 }
 
-/** Who reads the page by ear, or moves by keys, begins at its content after each change of the page. */
+/** After each change of the page the focus moves to its content, for people who use a screen reader or the keyboard. */
 function toContent() {
   document.getElementById('content')?.focus()
 }
@@ -76,7 +76,7 @@ function Pages() {
 
 function App() {
   return (
-    // Links to the REST interface, such as downloads, are for the browser.
+    // The browser itself follows links to the REST interface, such as downloads.
     <LocationProvider scope={new RegExp(`^${BASE.replace(/[.]/g, '\\.')}/(?!api/)`)}>
       <Shell>
         <Pages />

@@ -1,4 +1,4 @@
-/** What SGR escapes have set. Colours are 0 to 15; null: the usual one. */
+/** The style that SGR escapes have set. Colours are 0 to 15; null: the default colour. */
 export interface TextStyle {
   readonly front: number | null
   readonly back: number | null
@@ -10,10 +10,10 @@ export interface TextStyle {
   readonly inverse: boolean
 }
 
-/** Text of one look. It goes into the page as a text node. */
+/** A piece of text with one style. It goes into the page as a text node. */
 export interface Piece {
   readonly text: string
-  /** Names of classes; empty: nothing special. */
+  /** Names of classes; empty: no style. */
   readonly look: string
   /** Address of a link, `http:` or `https:` only. */
   readonly link?: string
@@ -51,10 +51,9 @@ const SHORT = /[ -/]*[0-OQ-WYZ\\`-~]/y
 const LINK = /\bhttps?:\/\/[^\s"'<>\\^`{|}\u0000-\u001f]+/g
 
 /**
- * Takes one line apart. Only SGR escapes have an effect; every other escape is left out. A control character is shown as
- * its sign, so that no part of a line can be hidden.
- * @param style what was set before the line
- * @returns the pieces, and what is set after the line
+ * Splits one line into pieces. Only SGR escapes have an effect. Every other escape is left out. A control character is
+ * shown as a sign, so that no part of a line can be hidden. @param style the style before the line @returns the pieces,
+ * and the style after the line
  */
 export function parseLine(text: string, style: TextStyle): { readonly pieces: Piece[]; readonly style: TextStyle } {
   const pieces: Piece[] = []
@@ -84,8 +83,7 @@ export function textOf(pieces: readonly Piece[]): string {
 }
 
 /**
- * What is set after bytes. It is looked for from the last reset on, so that the bytes before it do not count.
- * @param bytes the bytes before a line
+ * The style after these bytes. Only the bytes from the last reset on count. @param bytes the bytes before a line
  */
 export function styleAfter(bytes: Uint8Array): TextStyle {
   const later: string[] = []
@@ -190,7 +188,7 @@ const EFFECTS: Readonly<Record<number, Partial<TextStyle>>> = {
 }
 
 function styled(style: TextStyle, sgr: string): TextStyle {
-  // Anything but numbers is a private sequence of some terminal.
+  // Something other than numbers is a private sequence of some terminal.
   if (/[^0-9;:]/.test(sgr)) return style
   const numbers = sgr.split(/[;:]/).map(Number)
   let current = style

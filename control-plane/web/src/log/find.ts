@@ -1,7 +1,7 @@
 /** A line in which something was found. */
 export type Hit = readonly [line: number, byte: number]
 
-/** Most marks beside the scrollbar. More could not be told apart. */
+/** Most marks beside the scrollbar. People could not distinguish more. */
 const MOST_MARKS = 300
 
 /** The lines with a hit, in order, and the one that somebody looks at. */
@@ -78,7 +78,7 @@ export function createHits(): Hits {
 /** A part of a text, from and to. */
 export type Span = readonly [from: number, to: number]
 
-/** Where a word stands in a text. Nothing but the word itself has a meaning. */
+/** The places of a word in a text. No character of the word has a special meaning. */
 export function spansOf(text: string, word: string, matchCase: boolean): Span[] {
   if (word === '') return []
   const spans: Span[] = []
@@ -89,7 +89,10 @@ export function spansOf(text: string, word: string, matchCase: boolean): Span[] 
   return spans
 }
 
-/** Small letters, each in the place of its own: a letter that becomes two would move what follows. */
+/**
+ * The text in small letters, each in the place of the original. A letter that would become two stays as it is, because
+ * it would move what follows.
+ */
 function folded(text: string): string {
   const small = text.toLowerCase()
   if (small.length === text.length) return small

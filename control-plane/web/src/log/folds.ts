@@ -7,7 +7,7 @@ export interface Section {
   /** The line after its last one. The section that is still being printed goes on to the end. */
   readonly end: number
   readonly name: string
-  /** What a folded section says behind its first line; empty: nothing is known. */
+  /** The text after the first line of a folded section; empty: nothing is known. */
   readonly summary: string
   /** True when it ended and nothing in it failed or changed anything. */
   readonly isDull: boolean
@@ -152,7 +152,8 @@ class FoldedLines implements Folds {
       if (!this.#folded.has(section.id)) continue
       const last = this.#to.length - 1
       const end = this.#to[last] ?? 0
-      // Sections stand in the order of their first lines: one whose first line is hidden lies in the range before.
+      // Sections are in the order of their first lines. So when the first line of a section is hidden, the section is
+      // inside the range before.
       if (section.line < end) {
         this.#to[last] = Math.max(end, section.end)
         hidden += Math.max(0, section.end - end)
@@ -202,7 +203,7 @@ export function headerOf(line: number, text: string): Header | null {
 
 /** A play or task as the control plane knows it. */
 export interface OutlineEntry extends Omit<Section, 'end'> {
-  /** Ends the play or task before it, and is none itself. */
+  /** This line ends the play or task before it. It does not begin one itself. */
   readonly isRecap?: boolean
 }
 
@@ -212,7 +213,8 @@ export function sectionsOfOutline(entries: readonly OutlineEntry[], lines: numbe
   const sections: Section[] = []
   for (const { isRecap = false, ...entry } of entries.toSorted((a, b) => b.line - a.line || b.id - a.id)) {
     const end = entry.kind === 'play' ? nextPlay : next
-    // The empty line before a heading belongs to nobody. A task of a free play may have printed nothing by itself.
+    // The empty line before a heading belongs to no section. With the strategy `free`, a task may have printed nothing
+    // at all.
     if (!isRecap && entry.line < end) sections.push({ ...entry, end })
     next = entry.line - 1
     if (isRecap || entry.kind === 'play') nextPlay = entry.line - 1

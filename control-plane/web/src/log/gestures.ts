@@ -4,8 +4,8 @@ import type { LogModel } from './log-model.js'
 const WHEEL_LINE = 18
 
 /**
- * Reads from an element what somebody wants to see. Only a wheel, a touch, a key or a pull at the scrollbar says so. A scroll
- * event alone says nothing: growing output and our own moves cause it, too.
+ * Notices on an element what somebody wants to see. Only a wheel, a touch, a key or a pull at the scrollbar says so. A
+ * scroll event alone says nothing: growing output and our own moves cause it, too.
  * @param height of the visible part, in pixels
  * @returns ends all listening
  */
@@ -25,7 +25,7 @@ export function listenToGestures(
   scroller.addEventListener(
     'wheel',
     (event) => {
-      // Across, and larger or smaller text, stay with the browser.
+      // The browser itself handles sideways scrolling and zooming.
       if (event.ctrlKey || event.deltaY === 0) return
       event.preventDefault()
       const unit = [1, WHEEL_LINE, scroller.clientHeight][event.deltaMode] ?? 1

@@ -1,11 +1,11 @@
 import type { LogModel } from './log-model.js'
 
-/** What keys do that the model does not. */
+/** The actions of keys that are not part of the model. */
 export interface KeyActions {
   readonly find: () => void
   readonly help: () => void
   readonly toggleTimes?: () => void
-  /** False: keys of one character do nothing, for those who speak to their computer. */
+  /** False: keys of one character do nothing. This is for people who control their computer by speech. */
   readonly hasLetters: () => boolean
   readonly rowHeight: () => number
   readonly pageHeight: () => number
@@ -39,11 +39,11 @@ const OTHERS: Readonly<Record<string, Action>> = {
   Enter: (model) => model.toggleFold(model.cursor),
 }
 
-/** Does what a key says. @returns false when it says nothing here, so that the browser has it */
+/** Does the action of a key. @returns false when the key has no action here, so that the browser handles it */
 export function pressKey(event: KeyboardEvent, model: LogModel, actions: KeyActions): boolean {
   if (event.altKey || event.metaKey) return false
   if (event.ctrlKey) {
-    // Once it is ours; while the field has the focus, it is the search of the browser.
+    // The first press is our search. While the search field has the focus, the key opens the search of the browser.
     if (event.key !== 'f') return false
     actions.find()
     return true

@@ -6,7 +6,9 @@ import { rowsOfText } from './wrap.js'
 /** A line as it is shown. */
 export interface ShownLine {
   readonly pieces: readonly Piece[]
-  /** Bytes of the whole line when only its beginning is shown; null: all of it is, or nobody knows yet. */
+  /**
+   * Bytes of the whole line when only its beginning is shown; null: all of it is shown, or its length is not known yet.
+   */
   readonly cutFrom: number | null
   readonly isCut: boolean
 }
@@ -17,7 +19,7 @@ export interface LogLines {
   shown(line: number): ShownLine | null
   /** The text without escapes; null as above. */
   text(line: number): string | null
-  /** Has a long line shown as a whole from now on. */
+  /** From now on the whole of a long line is shown. */
   showWhole(line: number): void
   /** Headings of plays and tasks in the lines of a block. */
   headersOf(block: number): Header[]
@@ -35,12 +37,12 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 /** The lines of a store as texts. */
 export function createLogLines(store: LogStore): LogLines {
   const wholeLines = new Set<number>()
-  // What is set after the line that was parsed last: the next one needs no look at what is before it.
+  // The style after the line that was parsed last. So for the next line nobody has to read what is before it.
   let after: { readonly line: number; readonly style: TextStyle } | null = null
 
   function styleBefore(line: number, start: number): TextStyle {
     if (after?.line === line - 1) return after.style
-    // Ansible ends its colours in each line. A colour that nobody changed for a whole block is not looked for.
+    // Ansible resets its colours in each line. So it is enough to look back one block for a colour.
     return styleAfter(store.before(start, BLOCK_BYTES))
   }
 

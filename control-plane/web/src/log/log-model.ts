@@ -20,10 +20,9 @@ import { type RowSpace, type WrappedRows, createPlainRows, createWrappedRows } f
 const MANY_LINES = 2_000
 
 /**
- * The state of one output view, without a page: which lines are known, folded, wrapped, found and looked at. All that
- * changes it is a function here; `onChange` then has the page painted anew.
- *
- * What always holds: while `isFollowing`, the end is in the window. Else the top line keeps its place, whatever comes.
+ * The state of one output view, without a page: which lines are known, folded, wrapped, found and looked at. Only the
+ * functions here change it. `onChange` then lets the page be painted again. Two things always hold. While
+ * `isFollowing`, the end is in the window. Otherwise the top line keeps its place, whatever output comes.
  */
 export class LogModel {
   readonly #source: OutputSource
@@ -179,7 +178,7 @@ export class LogModel {
     this.#settle()
   }
 
-  /** Moves because somebody asked for it. Up leaves the end; down to the end follows again. */
+  /** Moves because somebody asked for it. A move up stops following. A move down to the end starts it again. */
   moveBy(pixels: number) {
     this.#window.moveBy(pixels)
     this.#moved(pixels < 0)
@@ -204,7 +203,7 @@ export class LogModel {
     this.#settle()
   }
 
-  /** Stops following without a move, for one who selects text. */
+  /** Stops following without a move, because somebody selects text. */
   stay() {
     this.#leaveEnd()
     this.#onChange()
@@ -287,7 +286,7 @@ export class LogModel {
     this.#foldsChanged()
   }
 
-  /** The plays and tasks as the control plane knows them, in the place of what the text told. */
+  /** Replaces the plays and tasks that were read from the text by those that the control plane knows. */
   setOutline(entries: readonly OutlineEntry[]) {
     // Sections that were read from the text have other ids.
     if (this.#outline === null) this.#folds.unfold(this.#folds.foldedIds)
@@ -304,7 +303,7 @@ export class LogModel {
     this.#settle()
   }
 
-  /** Says how many rows a wrapped line really takes. @returns true when that is news */
+  /** Tells how many rows a wrapped line really takes. @returns true when that was not known */
   measured(line: number, rows: number) {
     if (!this.#isWrapped || this.#wrapped.rowsOf(line) === rows) return false
     this.#wrapped.measured(line, rows)
@@ -334,7 +333,7 @@ export class LogModel {
     this.#onChange()
   }
 
-  /** By the outline, and while there is none by the text. */
+  /** From the outline. While there is none, from the text. */
   #readSections(): void {
     if (this.#outline === null) return this.#readHeaders()
     if (this.#sectionsAt === this.#store.lines) return

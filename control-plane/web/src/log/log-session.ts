@@ -124,7 +124,7 @@ class RunningLog implements LogSession {
     document.addEventListener(
       'visibilitychange',
       () => {
-        // Only what somebody sees holds a connection.
+        // A view that nobody sees must not keep a connection open.
         if (document.hidden) this.#follower.stop()
         else if (this.#follower.state.kind !== 'ended') this.#follower.start()
       },
@@ -151,7 +151,7 @@ class RunningLog implements LogSession {
     return pressKey(event, this.#model, {
       ...this.#actions,
       rowHeight: () => this.#size.rowHeight,
-      // One line stays, so that one sees where one was.
+      // One line of the page before stays visible, so that people see where they were.
       pageHeight: () => this.#size.height - this.#size.rowHeight,
     })
   }

@@ -70,7 +70,7 @@ export function LogFind({ news, session, onClose }: ToolsProps & { onClose(): vo
   const exact = useRef<HTMLInputElement>(null)
   const waiting = useRef<ReturnType<typeof setTimeout> | null>(null)
   const model = () => session.current?.model
-  // Before the next key comes: the first letter belongs into the field.
+  // This has to happen before the next key comes, because its letter belongs into the field.
   useLayoutEffect(() => field.current?.focus(), [])
 
   function look(): void {

@@ -32,7 +32,7 @@ const NOTHING: LogNews = {
 
 interface LogViewProps {
   readonly jobId: number
-  /** Bytes of output as the job says; more than what is shown has the view read on. */
+  /** Bytes of output that the job reports. When they are more than what is shown, the view reads on. */
   readonly bytes?: number
 }
 
@@ -129,7 +129,10 @@ function HitMarks({ marks }: { readonly marks: readonly number[] }) {
   )
 }
 
-/** How much there is and how the reading stands: to see at once, and to hear now and then. */
+/**
+ * How much output there is, and the state of the reading. People see it at once. A screen reader says it from time to
+ * time.
+ */
 function LogStatus({ news }: { readonly news: LogNews }) {
   const [spoken, setSpoken] = useState('')
   const said = useRef(0)

@@ -37,7 +37,7 @@ export function createOutlineReader(
     isWanted = false
     source
       .outline(last, stopping.signal)
-      .then(take, () => undefined) // The output says itself that nothing can be read now.
+      .then(take, () => undefined) // The output view already says that nothing can be read now.
       .finally(() => {
         cancel = after(PAUSE_MS, () => {
           isReading = false
@@ -49,7 +49,7 @@ export function createOutlineReader(
   function take(outline: JobOutline): void {
     for (const record of outline.records) known.set(record.id, record)
     const records = [...known.values()]
-    // The place of a beginning may come later than its event, and then nothing else tells that it is there.
+    // The place in the output may be known later than the event. No other event says when it is known.
     const open = records.filter(({ line }) => line === undefined || line === null).map(({ order }) => order - 1)
     last = Math.min(outline.last, ...open)
     const entries = records.flatMap(entryOf)

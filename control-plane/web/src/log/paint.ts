@@ -8,7 +8,7 @@ import type { PlacedLine } from './window.js'
 export interface LogPlaces {
   /** What is scrolled. */
   readonly scroller: HTMLElement
-  /** As high as all rows, or as high as a browser can. */
+  /** As high as all rows together, or as high as a browser allows. */
   readonly space: HTMLElement
   /** Always over the visible part of the space. */
   readonly sheet: HTMLElement
@@ -26,7 +26,7 @@ interface Row {
 }
 
 export interface LogPainter {
-  /** Has the page show the state of the model, before the next frame. */
+  /** Lets the page show the state of the model, before the next frame. */
   soon(): void
   paint(): void
   /** Height of a row and columns of text, as the browser lays them out. */
@@ -88,7 +88,7 @@ class Painter implements LogPainter {
     row.element.remove()
     const columns = Math.max(20, Math.floor((this.#scroller.clientWidth - taken - cell) / cell))
     this.#sheet.style.setProperty('--columns', `${columns}ch`)
-    // A sheet of another height than the scroller would be pushed away at the end of the space.
+    // If the sheet and the scroller had different heights, the sheet would be pushed away at the end of the space.
     this.#sheet.style.height = `${this.#scroller.clientHeight}px`
     return { height: this.#sheet.clientHeight, rowHeight: this.#rowHeightOf(), columns }
   }

@@ -12,7 +12,9 @@ const RETRY_MS = 1_000
 
 /** Reads blocks that are to be shown. */
 export interface BlockReader {
-  /** What is needed now, in the place of what was needed before. Blocks that lie side by side come together. */
+  /**
+   * The blocks that are needed now. They replace those that were needed before. Neighbouring blocks are read together.
+   */
   want(blocks: readonly number[]): void
   stop(): void
 }
@@ -42,11 +44,11 @@ export function createBlockReader(source: OutputSource, store: LogStore, onBlock
     const { generation } = store
     try {
       const part = await source.part(first * BLOCK_BYTES, count * BLOCK_BYTES, stopping.signal)
-      // Bytes of another generation are not those that were asked for. The follower notices by itself.
+      // These bytes belong to another generation than those that were asked for. The follower notices that by itself.
       if (store.generation === generation && part.generation === generation) store.fill(first * BLOCK_BYTES, part.bytes)
       else wanted = []
     } catch {
-      // The follower says what is wrong; here it is only tried again, as long as the lines are wanted.
+      // The follower tells what is wrong. The reader only tries again, as long as the lines are needed.
       retry ??= setTimeout(() => {
         retry = null
         go()

@@ -2,7 +2,7 @@ import type { OutputSource } from '../live/output-source.js'
 import type { Hit } from './find.js'
 import type { LogStore } from './store.js'
 
-/** Most hits that are kept. Whoever has more needs another word. */
+/** Most hits that are kept. For more hits, people should use another word. */
 const MOST_HITS = 10_000
 
 /** Hits of one answer: the first ones are shown at once. */

@@ -43,12 +43,12 @@ export interface LogStore {
   readonly bytes: number
   /** Lines that can be shown. The last one may not have its line end yet. */
   readonly lines: number
-  /** A new number: the output began anew, and everything before is gone. */
+  /** A new number means that the output began again, and that the bytes before do not exist any more. */
   readonly generation: number
-  /** Takes an index, whole or from some block on. An older one than what is known changes nothing. */
+  /** Takes an index: all of it, or from some block on. An index that is older than what is known changes nothing. */
   takeIndex(index: OutputIndex): void
   /**
-   * Takes bytes that the output goes on with. Bytes that are known already are left out.
+   * Takes the bytes that follow in the output. Bytes that are known already are left out.
    * @returns false when bytes between the known end and `offset` are missing: nothing was taken
    */
   append(offset: number, bytes: Uint8Array): boolean
@@ -176,7 +176,7 @@ class Store implements LogStore {
     for (let line = Math.max(0, from); line < to && line <= this.#allEnds(); line += 1) {
       const begins = this.#blockOfLineEnd(line)
       const ends = line < this.#allEnds() ? this.#blockOfLineEnd(line + 1) : this.#blockCount() - 1
-      // A line can be longer than everything that is kept. Only what is shown of it has to come.
+      // A line can be longer than all blocks in memory. Only the shown part of it is needed.
       const last = Math.min(ends, begins + Math.ceil(SHOWN_LINE_BYTES / BLOCK_BYTES))
       for (let block = begins; block <= last; block += 1) wanted.add(block)
     }

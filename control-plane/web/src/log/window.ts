@@ -1,8 +1,8 @@
 import type { RowSpace } from './wrap.js'
 
 /**
- * Highest space that is scrolled in, in pixels. Firefox gives an element of 17.9 million pixels or more no height at all,
- * so beyond this places are mapped.
+ * The largest height of the scrolled space, in pixels. Firefox gives no height at all to an element of 17.9 million
+ * pixels or more. So in longer outputs the places are scaled down.
  */
 export const MOST_SPACE = 16_000_000
 
@@ -91,7 +91,7 @@ class Window implements LogWindow {
   }
 
   get isAtEnd() {
-    // Half a row is as good as the end: the place of the scrollbar is not exact in every browser.
+    // Half a row before the end counts as the end, because the place of the scrollbar is not exact in every browser.
     return this.#place() >= this.#most() - this.#rowHeight / 2
   }
 

@@ -1,6 +1,9 @@
 import type { Folds } from './folds.js'
 
-/** Sums of parts of a list that changes: both adding and summing take as many steps as its length has binary digits. */
+/**
+ * Sums over parts of a list that changes (a Fenwick tree). Adding and summing take as many steps as the length of the
+ * list has binary digits.
+ */
 export interface FenwickTree {
   readonly length: number
   readonly total: number

@@ -17,7 +17,7 @@ export function PageTitle({ text, children }: { readonly text: string; readonly 
   )
 }
 
-/** What an answer is shown as: itself, that it is on its way, or why it is not there. An older answer stays meanwhile. */
+/** Shows an answer, or that it is on its way, or why there is none. An older answer stays visible meanwhile. */
 export function Content<Value>({
   answer,
   children,

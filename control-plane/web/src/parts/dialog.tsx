@@ -89,7 +89,7 @@ export function ActionButton({
       <button
         type="button"
         class={tone}
-        // It stays in reach of the keyboard, so that everybody can read why it cannot be pressed.
+        // It can still get the focus, so that people who use the keyboard can read why it cannot be pressed.
         aria-disabled={disabledBecause !== null || isBusy}
         aria-describedby={disabledBecause === null ? undefined : id}
         title={disabledBecause ?? undefined}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { Failure } from './failure.js'
 
 /**
- * Fields and a button that sends them. What is wrong is said below them, and what was entered stays.
+ * Fields and a button that sends them. Errors are shown below the fields, and the entered values stay.
  * @property send gets what the fields hold at that moment; secrets are kept nowhere else
  */
 export function EntryForm({

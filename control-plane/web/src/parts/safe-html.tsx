@@ -6,7 +6,7 @@ const ALLOWED = new Set(
     ' ',
   ),
 )
-/** Elements whose text is not for people. */
+/** Elements whose text people should not see. */
 const DROPPED = new Set('script style template iframe object embed noscript svg math title head'.split(' '))
 const WITHOUT_END = new Set(['br', 'hr'])
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }

@@ -5,7 +5,7 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** The time of now, moved on every second while the page is shown. */
+/** The present time. It changes every second while the page is visible. */
 const now = signal(Date.now())
 setInterval(() => {
   if (!document.hidden) now.value = Date.now()

@@ -25,10 +25,10 @@ const LINKS = [
 /** The pages for admins, which have a list of their own. */
 const ADMIN_PATHS = ['/users', '/roles', '/credentials', '/audit', '/settings'] as const
 
-/** How long the stream may be away before it is said, in milliseconds. */
+/** When the stream has been away for so long, the page says so. In milliseconds. */
 const PATIENCE_MS = 5000
 
-/** What is around every page: its head, what there is to say about the connection, and who has to sign in. */
+/** The frame around every page: its header, messages about the connection, and the sign-in. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const state = session.value
   if (state.state === 'unknown') return null
@@ -63,7 +63,9 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   )
 }
 
-/** The page of who is not signed in, at every address: afterwards they are where they wanted to go. */
+/**
+ * The page for somebody who is not signed in, at every address. After the sign-in they see the page of that address.
+ */
 function SignIn() {
   const query = new URLSearchParams(location.search)
   const to = location.pathname === addressOf('/sign-in') ? (query.get('to') ?? '/jobs') : here()
@@ -164,7 +166,7 @@ function ThemeChoice() {
   )
 }
 
-/** What there is to say about the connection and the release, where nothing moves for it. */
+/** Messages about the connection and the release, in a place where nothing else moves. */
 function Notices() {
   const { value } = connection
   const newer = newerVersion.value

@@ -12,7 +12,7 @@ const LINKS = [
   { path: '/settings', text: adminWords.settings },
 ] as const
 
-/** What is around each page for admins: its name, and the ways to the others. */
+/** The frame around each page for admins: its name, and the links to the other ones. */
 export function AdminFrame({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   const { path } = useLocation()
   return (

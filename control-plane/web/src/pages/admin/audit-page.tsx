@@ -74,7 +74,7 @@ function FilterForm({ filters }: { readonly filters: Filters }) {
   )
 }
 
-/** The records before one of them, and at the button those before the last of these. */
+/** The records before a given one. The button loads the next ones. */
 function Records({ filters, before }: { readonly filters: Filters; readonly before: number | null }) {
   const [isMore, setMore] = useState(false)
   const answer = useAnswer(`audit ${JSON.stringify([filters, before])}`, [], (signal) =>

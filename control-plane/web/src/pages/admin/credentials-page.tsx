@@ -12,7 +12,7 @@ import { CredentialForm } from './credential-form.js'
 
 const { credential: text } = adminWords
 
-/** The credentials. A secret goes in, and never comes out. */
+/** The credentials. An admin can enter a secret, but nobody can read it again. */
 export function CredentialsPage() {
   const answer = useAnswer('credentials', [], (signal) => api.listCredentials({}, { signal }))
   const [changed, setChanged] = useState<Credential | null>(null)

@@ -21,7 +21,7 @@ interface Part {
   readonly done: () => void
 }
 
-/** One account: what it may, its password, and where it is signed in. */
+/** One account: its rights, its password, and its sessions. */
 export function UserPage() {
   const id = Number(useRoute().params.id)
   const answer = useAnswer(`user ${id}`, [], (signal) => api.getUser({ id }, { signal }))
@@ -93,7 +93,7 @@ function Withheld({ user: { id, username, roles_withheld: withheld = [] }, done 
 function Buttons({ user: { id, username, enabled }, done }: Part) {
   const { route } = useLocation()
   const { value } = session
-  // The control plane refuses both for one's own account.
+  // The control plane refuses both actions for the account of the caller.
   if (value.state === 'in' && value.user.id === id) return null
   return (
     <p class="buttons">

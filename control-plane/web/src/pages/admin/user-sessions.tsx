@@ -15,7 +15,8 @@ const { user: text } = adminWords
 export function UserSessions({ user: { id, username } }: { readonly user: User }) {
   const answer = useAnswer(`sessions of ${id}`, [], (signal) => api.listSessions({ user_id: id }, { signal }))
   const { value } = session
-  // Among one's own is the session of this page: with it the right to end the others would end.
+  // The own account has no button that ends all sessions: the session of this page is among them, and without it the
+  // others could not be ended.
   const isOwn = value.state === 'in' && value.user.id === id
   return (
     <section aria-labelledby="user-sessions">

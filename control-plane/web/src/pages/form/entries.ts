@@ -18,7 +18,7 @@ export interface Entries extends FormState {
   change(part: FormPart, name: string, value: unknown, at: Place): void
   /** What goes to the control plane. */
   sent(): SentValues
-  /** Asks what is wrong with the fields of a step, and says it, also of those that nobody typed into. */
+  /** Asks what is wrong with the fields of a step, and shows it, also for fields that nobody has changed. */
   judge(part: FormPart): Promise<'good' | 'wrong'>
 }
 
@@ -35,9 +35,9 @@ export function useEntries(
 ): Entries {
   const [typed, setTyped] = useState<Typed>(() => startOf(form, start))
   const [problems, setProblems] = useState<Problems>(new Map())
-  /** Places that somebody typed into: what is wrong with the others is said at the launch. */
+  /** Places that somebody typed into. Errors of all other places are shown only at the launch. */
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
-  /** Steps that somebody wanted to leave: everything that is wrong with them is said. */
+  /** Steps that somebody wanted to leave. All of their errors are shown. */
   const [judged, setJudged] = useState<ReadonlySet<FormPart>>(new Set())
   const latest = useRef<FormEvaluation | null>(null)
 
@@ -66,7 +66,7 @@ export function useEntries(
     sent,
     async judge(part) {
       setJudged((before) => new Set([...before, part]))
-      // What is there was said of what was typed before: the last key may have mended it.
+      // The known errors are about older values. The last key may have corrected them.
       const said = await askNow()
       const inRows = [...problemsOfRows(said?.rows ?? {}).keys()]
       const isWrong = part.fields.some(({ name }) => {
@@ -88,7 +88,7 @@ export function useEntries(
       const key = keyOf(at)
       setTyped((before) => ({ ...before, [step]: { ...before[step], [name]: value } }))
       setTouched((before) => new Set([...before, key]))
-      // What the launch said was about another value, or about rows that are elsewhere now.
+      // The errors of the launch were about another value, or about rows that have another place now.
       setProblems((before) => new Map([...before].filter(([one]) => one !== key && !one.startsWith(`${key}.`))))
     },
   }

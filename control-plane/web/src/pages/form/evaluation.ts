@@ -4,7 +4,7 @@ import { api } from '../../live/api.js'
 import type { FormPart } from '@holdfast/client'
 import type { SentValues } from './sent-values.js'
 
-/** How long nobody types before the control plane is asked, in milliseconds. */
+/** The control plane is asked when nobody has typed for so long, in milliseconds. */
 const QUIET_MS = 300
 /** How long the control plane may wait for slow sources once the rest of the form is shown, in seconds. */
 const PATIENCE_SECONDS = 10
@@ -20,8 +20,9 @@ interface Asked {
 }
 
 /**
- * Asks the control plane what a launch with these values would say, whenever they have changed and rest. An answer that
- * was overtaken counts for nothing. While it cannot be asked, the last answer stays: the launch judges once more anyway.
+ * Asks the control plane what a launch with these values would say. It asks when the values have changed and nobody
+ * types any more. An answer to older values is ignored. While the control plane cannot be asked, the last answer stays.
+ * The launch checks everything again in any case.
  * @param typed what is typed: a new object at each change
  * @param sent what goes to the control plane, read when it is asked
  */
@@ -41,10 +42,11 @@ export function useEvaluation(name: string, typed: unknown, sent: () => SentValu
     const askInTurn = async () => {
       try {
         let answer = await ask(overtaken)
-        // A slow source holds up only its own field. Its answer is fetched when it is there.
+        // A slow source delays only its own field. Its answer is fetched later.
         while (answer && isAsking(answer) && !overtaken.signal.aborted) answer = await ask(overtaken, PATIENCE_SECONDS)
       } catch {
-        // Overtaken, offline, or too often: what is shown is from before, and nothing hangs on it.
+        // The values have changed meanwhile, or the control plane was not reached or asked too often. The older answer
+        // stays. That does no harm.
       }
     }
     const timer = setTimeout(() => void askInTurn(), evaluation === null ? 0 : QUIET_MS)

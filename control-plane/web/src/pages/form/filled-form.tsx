@@ -13,7 +13,7 @@ import { WillRun } from './will-run.js'
 import { useWizard } from './wizard.js'
 
 /**
- * The fields of a form and its launch. The control plane alone judges the values: what it finds stands at the fields.
+ * The fields of a form and its launch. Only the control plane checks the values. What it finds is shown at the fields.
  * @property from the job whose values these are; null: a new launch
  */
 export function FilledForm({

@@ -65,7 +65,7 @@ export function FormPartView({
   )
 }
 
-/** A field that the form works out: it is read, not typed. */
+/** A field that the form computes. It is shown, and nobody types it. */
 function ComputedField({ field, verdict }: { readonly field: FormField; readonly verdict: Verdict | null }) {
   const { value, waiting } = verdict ?? {}
   const text = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
@@ -77,7 +77,7 @@ function ComputedField({ field, verdict }: { readonly field: FormField; readonly
   )
 }
 
-/** With the choices that the control plane worked out, where the form does not list them. */
+/** The field with the choices that the control plane has computed, if the form does not list them. */
 function withChoices(field: FormField, verdict: Verdict | null): FormField {
   if (field.choices !== null || verdict?.choices === undefined) return field
   return { ...field, choices: verdict.choices.map((value) => field.choiceOf(value)) }

@@ -64,7 +64,7 @@ export function useLaunch({
     setBusy(true)
     const verdict = await entries.judge(step)
     setBusy(false)
-    // What was said may have put in or left out steps: the wizard has to be shown with it first.
+    // The answer may have added or removed steps. So the wizard has to be shown with it first.
     await new Promise((shown) => setTimeout(shown))
     if (verdict === 'good') latest.current.next()
     else toProblem(element.current)

@@ -30,7 +30,7 @@ export function sentValues(
     const fields = form.subforms.get(subform) ?? []
     return (rows as readonly Values[]).map((row, index) => ({ ...row, ...inside(fields, row, [...place, index]) }))
   }
-  /** What the page keeps elsewhere or in another shape: passwords, and the rows with them. */
+  /** Values that the page keeps in another place or shape: passwords, and the rows with passwords. */
   const inside = (fields: readonly FormField[], values: Values, place: Place): Values => {
     const found = fields.flatMap(({ name, type, subform }) => {
       if (type === 'password') {

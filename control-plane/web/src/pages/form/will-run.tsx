@@ -1,7 +1,7 @@
 import type { FormEvaluation } from '@holdfast/client'
 import { formWords } from '../../words/en-form.js'
 
-/** What a launch would run with the values as they are: where, and with which variables. Secrets are masked. */
+/** What a launch with the present values would run: on which runner, and with which variables. Secrets are masked. */
 export function WillRun({ runs: { runner, problem, extravars } }: { readonly runs: FormEvaluation['runs'] }) {
   return (
     <details class="will-run">

@@ -24,7 +24,7 @@ export function Decision({
       await api.approveJob({ id, body: { force } })
       done()
     } catch (error) {
-      // Somebody changed the playbook or the form: they have to say that they want what is there now.
+      // The playbook or the form has changed. The user has to confirm that they approve what is there now.
       if (error instanceof RefusedError && error.code === 'approval_outdated') setChanged(true)
       throw error
     }

@@ -5,10 +5,10 @@ import { api } from '../../live/api.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { words } from '../../words/en.js'
 
-/** Codes that only say that the job is not in a state for it: the button is then left out. */
+/** Codes of a refusal that only says that the job is in the wrong state. The button is then left out. */
 const NOT_NOW = /^(not_|job_|no_longer|already)/
 
-/** What one may do with a job, and why not the rest. */
+/** The buttons for a job. A button that may not be pressed says why. */
 export function JobButtons({ job }: { readonly job: Job }) {
   const { route } = useLocation()
   const { id, can = {} } = job

@@ -28,7 +28,7 @@ const TABS = ['output', 'nodes', 'tasks', 'timeline', 'compare', 'values', 'hist
 const isParent = ({ job_type: type }: Job) => type === 'workflow' || type === 'multistep'
 const hasTab = (job: Job, tab: (typeof TABS)[number]) => (isParent(job) ? tab !== 'tasks' : tab !== 'nodes')
 
-/** One job: how it stands, what one may do with it, and below that its output, values and history. */
+/** One job: its state, its buttons, and below them its output, values and history. */
 export function JobPage() {
   const { params } = useRoute()
   const id = Number(params.id)
@@ -39,7 +39,7 @@ export function JobPage() {
       {answer.value === null && <PageTitle text={words.job.title(id)} />}
       <Content answer={answer}>
         {(job) => (
-          // A restored database gives numbers again: another run is another job.
+          // After a restore of the database a number may belong to another job. So another run id means another job.
           <Fragment key={job.run_id}>
             <PageTitle text={words.job.title(id)}>
               <span class="subject">{job.target}</span>

@@ -9,7 +9,7 @@ import { Time, durationText } from '../../parts/time.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
 
-/** A task at a host, and the letter of what came of it. */
+/** A task at a host, and the letter of its result. */
 export interface ResultPlace {
   readonly jobId: number
   readonly record: JobOutline['records'][number]
@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** A host may be at several tasks of one name. Their results are read so many at a time. */
 const PAGE = 100
 
-/** What a task gave at a host: what people read first as text, then all of it. */
+/** The result of a task at a host. The texts for people come first, then all of it. */
 export function ResultDialog({ place, onClose }: { readonly place: ResultPlace; readonly onClose: () => void }) {
   const { jobId, record, host, letter } = place
   const answer = useAnswer(`result/${jobId}/${record.id}/${host}/${letter}`, [], async (signal) => ({

@@ -46,7 +46,7 @@ export function TimelineTab({ job }: { readonly job: Job }) {
   )
 }
 
-/** The last time that the runner said: what is not over goes on at least until then. */
+/** The last time that the runner reported. What has not ended goes on at least until then. */
 function lastTimeOf(records: readonly OutlineRecord[]): number {
   return records.reduce((last, { started, ended }) => Math.max(last, Date.parse(ended ?? started)), 0)
 }

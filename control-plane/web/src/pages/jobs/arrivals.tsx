@@ -2,7 +2,7 @@ import type { JobRecord } from '@holdfast/client'
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../../words/en.js'
 
-/** From how far down somebody reads: rows that come in above them would move what they read. In pixels. */
+/** When somebody has scrolled down this far, new rows above would move what they read. In pixels. */
 const READING_PX = 80
 
 const isReading = () => scrollY > READING_PX
@@ -31,7 +31,7 @@ export function useArrivals(jobs: readonly JobRecord[]) {
   }
 }
 
-/** How many new jobs wait. It takes no room, so that nothing moves for it. */
+/** How many new jobs wait. It takes no space, so that nothing else on the page moves. */
 export function Arrivals({ count, showAll }: { readonly count: number; readonly showAll: () => void }) {
   return (
     <div class="arrivals" role="status">

@@ -7,8 +7,8 @@ import { runnerWords } from '../../words/en-runners.js'
 import { inGroups, isSameFingerprint } from './fingerprint.js'
 
 /**
- * A host that asks to run playbooks. It is let in only after its fingerprint was compared: by pasting what the host
- * prints, or by eye. What was compared is what is let in.
+ * A host that asks to run playbooks. It is approved only after somebody has compared its fingerprint: by pasting what
+ * the host prints, or by reading both. Exactly the compared key is approved.
  */
 export function Request({
   runner,
