@@ -44,7 +44,7 @@ export function exitCodesText(): string {
   return ['Exit codes:', ...lines].join('\n')
 }
 
-/** Final statuses of a job and the exit code of a command that followed it. */
+/** The exit code of a command that followed a job, by the final status of the job. */
 const OUTCOMES: ReadonlyMap<string, ExitCode> = new Map([
   ['success', EXIT.ok],
   ['failed', EXIT.jobFailed],
@@ -54,7 +54,7 @@ const OUTCOMES: ReadonlyMap<string, ExitCode> = new Map([
   ['abandoned', EXIT.jobAbandoned],
 ])
 
-/** The exit code for a job's final status; null while the job is not at its end. */
+/** The exit code for the status of a job. Null while the job has not ended. */
 export function exitCodeOf(status: string): ExitCode | null {
   return OUTCOMES.get(status) ?? null
 }

@@ -1,9 +1,9 @@
 import type { WriteStream } from 'node:tty'
 
-/** Where a command writes to: a person's terminal, or a pipe or file that a program reads. */
+/** Where a command writes to: the terminal of a person, or a pipe or file for a program. */
 export interface Output {
   readonly isTerminal: boolean
-  /** Whether colours are welcome: on a terminal, unless NO_COLOR is set. */
+  /** True on a terminal, unless NO_COLOR is set or the terminal has no colours. */
   readonly color: boolean
   readonly columns: number
   /** Resolves when the reader has taken the bytes, also when it is slow. */

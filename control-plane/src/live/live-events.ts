@@ -5,7 +5,7 @@ export const LIVE_NAMES = ['jobs', 'appearance', 'designer', 'runners'] as const
 /** One of {@link LIVE_NAMES}. */
 export type LiveName = (typeof LIVE_NAMES)[number]
 
-/** Carries "something changed" from the rooms to the open streams of every node. Names only, never data. */
+/** Tells the open streams of every node that something changed. A message has only a name, never data. */
 export interface LiveEvents {
   /** Call after the commit. Never throws and returns at once. */
   changed(name: LiveName): void

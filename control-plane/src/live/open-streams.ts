@@ -9,7 +9,7 @@ export interface OpenStreams {
   /**
    * Counts one more stream.
    * @returns the function to call when the stream has ended
-   * @throws TooManyError when the session, or the user in all sessions, has as many as may be
+   * @throws TooManyError when the session, or the user in all sessions together, already has the most that are allowed
    */
   add(owner: { readonly sessionId: string; readonly user: string }): () => void
 }

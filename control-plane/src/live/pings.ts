@@ -19,7 +19,7 @@ export interface Pinged {
 
 /** The pings of every stream of this node. */
 export interface Pings {
-  /** Pings from now on, once in {@link PING_INTERVAL_MS}, until the returned function is called. */
+  /** Pings the stream once in {@link PING_INTERVAL_MS}, until the returned function is called. */
   join(stream: Pinged): () => void
 }
 

@@ -49,7 +49,7 @@ export function createLiveStream(
   options: { readonly timers: Timers; readonly pings: Pings; readonly hello: Hello },
 ): LiveStream {
   const pending = new Set<LiveName>()
-  /** Names that were just sent, with what ends their interval. */
+  /** The names whose interval has not ended. Each has the function that cancels its timer. */
   const resting = new Map<LiveName, () => void>()
   let isBehind = false
   let missedPings = 0

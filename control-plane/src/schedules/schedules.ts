@@ -31,15 +31,15 @@ export interface Schedules {
   /** The next starts, in milliseconds since the epoch. None while it is paused. */
   nextStarts(schedule: Schedule, count: number): number[]
   /**
-   * The launches have the rights that the caller's account has when they start.
+   * Creates a schedule. Its launches have the rights that the account of the caller has when they start.
    * @throws InvalidInputError, NotFoundError, ForbiddenError, RefusedValuesError, ConflictError, TooLargeError
    */
   create(caller: Caller, wish: ScheduleWish): Promise<Schedule>
-  /** Only for the owner, because the launches have the owner's rights. @throws the same as `create` */
+  /** Changes a schedule. Only its owner may do so, because it launches with the rights of the owner. @throws as `create` */
   change(caller: Caller, id: number, wish: Partial<ScheduleWish>): Promise<Schedule>
-  /** For the owner and admins. @throws NotFoundError, ConflictError */
+  /** Pauses or resumes a schedule, for its owner and admins. @throws NotFoundError, ConflictError */
   pause(caller: Caller, id: number, isPaused: boolean): Promise<Schedule>
-  /** For the owner and admins. @throws NotFoundError */
+  /** Deletes a schedule, for its owner and admins. @throws NotFoundError */
   remove(caller: Caller, id: number): Promise<void>
 }
 

@@ -49,7 +49,7 @@ export interface StartDependencies {
 
 /** Starts the schedules whose time has come. */
 export interface ScheduleStarts {
-  /** Looks once. Never starts anything twice, however many nodes look at the same time. */
+  /** Looks once. No start happens twice, also when several nodes look at the same time. */
   look(): Promise<void>
 }
 

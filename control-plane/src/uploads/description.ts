@@ -17,7 +17,7 @@ export interface UploadDescription {
   readonly size: number
 }
 
-/** The name that the part of an upload must have. */
+/** The name that the multipart part of an upload must have. */
 export const FILE_PART = 'file'
 
 /**

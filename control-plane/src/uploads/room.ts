@@ -43,7 +43,7 @@ export interface UploadQuotas {
 export interface UploadRoom {
   /**
    * Call before the file grows to this size, in bytes.
-   * @throws TooLargeError over the quota of the user, UnavailableError over the one of all and when the disk is full
+   * @throws TooLargeError over the quota of the user; UnavailableError over the quota of all users, or when the disk is full
    */
   extendTo(size: number): Promise<void>
   /** Gives the room back inside of the write that stores the upload. The stored upload takes its place. */

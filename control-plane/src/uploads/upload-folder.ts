@@ -12,27 +12,27 @@ const PARTIAL = '.part'
 /** The names of our files in the folder. Other files there belong to somebody else and are left alone. */
 const OUR_NAME = /^[0-9a-f]{32}(\.part)?$/
 
-/** Space that uploads leave on the disk: the database usually lies on the same one and must go on writing. */
+/** Bytes that uploads leave free on the disk. The database is usually on the same disk and must be able to grow. */
 const KEEP_FREE_BYTES = 64 * 1024 * 1024
-/** How often the free space is looked at, in bytes written. */
+/** The free space is looked at again after so many written bytes. */
 const LOOK_EVERY_BYTES = 16 * 1024 * 1024
 const READ_BYTES = 256 * 1024
 
-/** A file of the folder that is whole and on the disk. */
+/** A file of the folder that is complete and safely on the disk. */
 export interface StoredFile {
   readonly storedName: string
   readonly size: number
   readonly sha256: string
 }
 
-/** A file on its way into the folder. Its owner ends it with `keep` or `discard`. */
+/** A file that is being written. Its owner ends it with `keep` or `discard`. */
 export interface UploadWriter {
   readonly size: number
   /** @throws UnavailableError when the disk is full or fails */
   write(bytes: Buffer): Promise<void>
-  /** Makes it a file of the folder, durably. @throws UnavailableError */
+  /** Completes the file. It is safely on the disk when this resolves. @throws UnavailableError */
   keep(): Promise<StoredFile>
-  /** Leaves nothing of it. May be called again, and after a `keep` that failed. */
+  /** Removes the file. May be called several times, and after a `keep` that failed. */
   discard(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export interface UploadWriter {
 export interface UploadFolder {
   /** The path as it was configured. Users see this one. */
   readonly path: string
-  /** @throws UnavailableError when the disk has no room for so many bytes beside what is kept free */
+  /** @throws UnavailableError when the disk has not so many free bytes more than {@link KEEP_FREE_BYTES} */
   requireRoom(bytes: number): Promise<void>
   /**
    * Begins a new file.
@@ -50,24 +50,24 @@ export interface UploadFolder {
   begin(expectedBytes: number): Promise<UploadWriter>
   /** The stored name at the end of a path. Null when it is no path of a file in this folder. */
   storedNameOf(path: string): string | null
-  /** Size of a stored file; null when it is not there or no plain file. */
+  /** The size of a stored file in bytes. Null when it does not exist or is not a plain file. */
   sizeOf(storedName: string): Promise<number | null>
-  /** The bytes of a stored file from an offset on; null when it is not there, or not of this size. */
+  /** The bytes of a stored file from an offset on. Null when it does not exist, or has another size. */
   read(storedName: string, size: number, from: number): Promise<AsyncIterable<Buffer> | null>
   remove(name: string): Promise<void>
-  /** Names of ours whose files were written before `time` (milliseconds since the epoch), in batches. */
+  /** The names of our files that were last written before `time` (milliseconds since the epoch), in batches. */
   oldNames(time: number): AsyncIterable<string[]>
 }
 
-/** How the folder of uploads is used. */
+/** What {@link openUploadFolder} needs. */
 export interface UploadFolderOptions {
   readonly path: string
   readonly random: (bytes: number) => Buffer
-  /** Free bytes of the disk below a path; the system's own answer when left out. */
+  /** The free bytes of the disk of a path. Left out: the system is asked. */
   readonly freeBytes?: (path: string) => Promise<number>
 }
 
-/** Opens the folder and makes it when it is not there. */
+/** Opens the folder. Makes it when it does not exist. */
 export async function openUploadFolder(options: UploadFolderOptions): Promise<UploadFolder> {
   const { path, random, freeBytes = freeBytesOf } = options
   await mkdir(path, { recursive: true, mode: 0o700 })

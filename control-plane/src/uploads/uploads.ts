@@ -12,14 +12,14 @@ const MAX_NAME_LENGTH = 4096
 const MAX_WORD_LENGTH = 255
 const GIB = 1024 ** 3
 
-/** What a user's program says about a file that it sends. */
+/** What the program of a user says about a file that it sends. It may be anything. */
 export interface FileNames {
   readonly originalname: string
   readonly encoding: string
   readonly mimetype: string
 }
 
-/** Whose a file is. */
+/** The owner of an uploaded file. */
 export interface UploadOwner {
   readonly id: number
   readonly username: string
@@ -35,7 +35,7 @@ export interface IncomingUpload {
    * @throws InvalidInputError for a name that cannot be kept; UnavailableError
    */
   finish(owner: UploadOwner, names: FileNames): Promise<UploadDescription>
-  /** Leaves nothing of it. Does nothing after a `finish` that succeeded. */
+  /** Removes what has come of the file. Does nothing after a `finish` that succeeded. */
   discard(): Promise<void>
 }
 

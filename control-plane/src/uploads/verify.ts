@@ -74,7 +74,7 @@ export async function verifyUploads(
   return { facts, problems }
 }
 
-/** What is wrong with a field's upload, in the words of the service. */
+/** Makes the {@link UploadProblem} of a field, with its sentence. */
 export function uploadProblem(field: string, reason: UploadProblemReason): UploadProblem {
   return { field, reason, message: MESSAGES[reason] }
 }

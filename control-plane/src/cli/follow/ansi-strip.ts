@@ -3,7 +3,7 @@ import stripAnsi from 'strip-ansi'
 /** An escape sequence that has not ended after this many characters counts as text. */
 const MAX_SEQUENCE = 256
 
-/** Changes output piece by piece; a piece may end inside a character or an escape sequence. */
+/** Filters output piece by piece. A piece may end inside of a character or an escape sequence. */
 export interface OutputFilter {
   push(bytes: Uint8Array): string
   /** Call at the end of the output. @returns what was kept back */

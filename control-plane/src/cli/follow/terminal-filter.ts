@@ -14,15 +14,15 @@ const ESC = '\u001b'
 const CSI = '\u009b'
 /** DCS, SOS, OSC, PM, APC as one character. */
 const STRING_STARTS = '\u0090\u0098\u009d\u009e\u009f'
-/** The same behind ESC, and the title of a window of screen. */
+/** The letters that begin the same after ESC. `k` sets the title of a window of the program screen. */
 const STRING_LETTERS = 'PX]^_k'
-/** Ends of a string: BEL, ST, CAN, SUB. A line end ends it, too: a command that is cut off must not hide what follows. */
+/** What ends a string: BEL, ST, CAN, SUB, or a line end. So a command that is cut off does not hide the lines after it. */
 const STRING_ENDS = '\u0007\u009c\u0018\u001a\r\n'
 /** Colours and styles: `CSI … m`. With a mark such as `>` before the numbers it is a command for the keyboard. */
 const COLOR = /^[\d;:]*$/
 /** A longer sequence is no colour. */
 const MAX_COLOR_LENGTH = 64
-/** What is never shown: control characters but tab and line ends, DEL, C1, and what turns the direction of text. */
+/** Never shown: control characters except tab and line ends, DEL, C1, and characters that change the direction of text. */
 const NEVER_SHOWN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 const RESET = `${ESC}[0m`
 

@@ -1,7 +1,7 @@
 /** A bell that rings until somebody hears it. So a change is not missed while the follower is busy. */
 export interface Wake {
   ring(): void
-  /** Rings with an error that `heard` throws. */
+  /** Rings with an error. `heard` then throws it. */
   fail(error: unknown): void
   /** Resolves at the next ring, or at once when it has rung since the last call. Resolves also when the signal aborts. */
   heard(signal: AbortSignal): Promise<void>

@@ -8,7 +8,7 @@ export interface Column<Row> {
   readonly title: string
   readonly value: (row: Row) => string | number | null
   readonly align?: 'right'
-  /** Paints the value by its meaning as a status. */
+  /** True: the value is a status and gets the colour of that status. */
   readonly status?: boolean
   /** A text in brackets behind the value. Null: none. */
   readonly note?: (row: Row) => string | null

@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'waits', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },
 ]
 
-/** `holdfast job approvals`: the jobs that wait for an approval which the caller may give. */
+/** `holdfast job approvals`: lists the jobs that wait for an approval which the caller may give. */
 export const approvalsCommand = (run: Run) =>
   command({
     command: 'approvals',

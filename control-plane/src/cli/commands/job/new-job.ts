@@ -57,7 +57,7 @@ function wasNeverSent(error: UnreachableError): boolean {
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].includes(code)
 }
 
-/** Says that there is a new job, and follows it when that was asked for. */
+/** Prints that there is a new job. Follows it when `follow` is set. */
 export async function showNewJob(
   run: Run,
   client: Client,
