@@ -1,9 +1,12 @@
 import type { JoinToken } from '@holdfast/client'
 import { UsageError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
-import { tableText, type Column } from '../show/table.js'
+import type { Column } from '../show/table.js'
 import { localTime } from '../show/time.js'
 import { clientOf, clientOptions, command, type Run } from './common.js'
+import { listCommandOf } from './list-command.js'
+import { numberOption } from './options.js'
+import { writeShownOnce } from './shown-once.js'
 
 const COLUMNS: readonly Column<JoinToken>[] = [
   { title: 'id', value: (token) => token.id, align: 'right' },
@@ -22,38 +25,23 @@ const createCommand = (run: Run) =>
     builder: (yargs) =>
       clientOptions(yargs)
         .option('name', { type: 'string', requiresArg: true, describe: 'What it is for' })
-        .option('ttl-minutes', {
-          type: 'string',
-          requiresArg: true,
-          describe: 'For how many minutes it is valid',
-          defaultDescription: '30',
-        }),
+        .option('ttl-minutes', numberOption('For how many minutes it is valid', '30')),
     handler: async (args) => {
       const client = await clientOf(run, args)
       const body = { name: args.name, ttl_minutes: minutesOf(args.ttlMinutes) }
       const token = await client.createJoinToken({ body })
-      await run.terminal.stderr.write(
-        run.terminal.stdout.isTerminal && !args.json
-          ? `Start the runner with RTE_JOIN_TOKEN set to this, before ${localTime(token.expires_at) ?? 'it expires'}:\n`
-          : '',
-      )
-      await writeAnswer(run.terminal.stdout, args.json, token, () => `${token.token}\n`)
+      await writeShownOnce(run, args, token, (end) => `Start the runner with RTE_JOIN_TOKEN set to this, before ${end}`)
     },
   })
 
 /** `holdfast join-token list` */
 const listCommand = (run: Run) =>
-  command({
+  listCommandOf(run, {
     command: 'list',
     describe: 'List the join tokens (never the tokens themselves)',
-    builder: (yargs) => clientOptions(yargs),
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const list = await client.listJoinTokens()
-      await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        list.records.length === 0 ? 'No join tokens.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
-      )
-    },
+    columns: COLUMNS,
+    none: 'No join tokens.',
+    read: (client) => client.listJoinTokens(),
   })
 
 /** `holdfast join-token revoke` */

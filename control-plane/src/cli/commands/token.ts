@@ -1,9 +1,12 @@
 import type { ApiToken } from '@holdfast/client'
 import { NotFoundError, UsageError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
-import { type Column, tableText } from '../show/table.js'
+import type { Column } from '../show/table.js'
 import { localTime } from '../show/time.js'
 import { clientOf, clientOptions, command, type Run } from './common.js'
+import { listCommandOf } from './list-command.js'
+import { numberOption } from './options.js'
+import { writeShownOnce } from './shown-once.js'
 
 const COLUMNS: readonly Column<ApiToken>[] = [
   { title: 'sid', value: (token) => token.sid },
@@ -22,12 +25,7 @@ const createCommand = (run: Run) =>
     builder: (yargs) =>
       clientOptions(yargs)
         .option('name', { type: 'string', requiresArg: true, describe: 'What it is for' })
-        .option('days', {
-          type: 'string',
-          requiresArg: true,
-          describe: 'For how many days it is valid',
-          defaultDescription: '30',
-        })
+        .option('days', numberOption('For how many days it is valid', '30'))
         .option('scope', {
           choices: ['read', 'launch', 'admin'] as const,
           describe:
@@ -42,27 +40,23 @@ const createCommand = (run: Run) =>
       }
       const client = await clientOf(run, args)
       const token = await client.createApiToken({ body })
-      await run.terminal.stderr.write(
-        run.terminal.stdout.isTerminal && !args.json
-          ? `Give this to the script as HOLDFAST_TOKEN; it is valid until ${localTime(token.expires_at) ?? 'it expires'}:\n`
-          : '',
+      await writeShownOnce(
+        run,
+        args,
+        token,
+        (end) => `Give this to the script as HOLDFAST_TOKEN; it is valid until ${end}`,
       )
-      await writeAnswer(run.terminal.stdout, args.json, token, () => `${token.token}\n`)
     },
   })
 
 /** `holdfast token list` */
 const listCommand = (run: Run) =>
-  command({
+  listCommandOf(run, {
     command: 'list',
     describe: 'List your API tokens (never the tokens themselves)',
-    builder: (yargs) => clientOptions(yargs),
-    handler: async (args) => {
-      const list = await (await clientOf(run, args)).listApiTokens()
-      await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        list.records.length === 0 ? 'No API tokens.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
-      )
-    },
+    columns: COLUMNS,
+    none: 'No API tokens.',
+    read: (client) => client.listApiTokens(),
   })
 
 /** `holdfast token revoke` */

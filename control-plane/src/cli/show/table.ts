@@ -42,6 +42,16 @@ const NO_LINES = {
   middle: '  ',
 }
 
+/** Rows as {@link tableText} has them; `none` when there is no row. */
+export function tableOr<Row>(
+  none: string,
+  output: Output,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): string {
+  return rows.length === 0 ? `${none}\n` : tableText(output, columns, rows)
+}
+
 /**
  * Rows as aligned columns. A pipe gets plain text. A terminal gets a thin frame and colours. No line is longer than the
  * terminal is wide. So a wide table loses its frame. If it is still too wide, its wide columns become narrower. If that does

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import * as v from 'valibot'
 import type { SessionTable } from '../schema.js'
 import type { Queries } from '../store.js'
+import { findSessionRow } from './sessions.js'
 import { type StoredUser, findUser } from './users.js'
 
 /** What an API token may be used for. Each scope includes the ones before it. */
@@ -42,13 +43,7 @@ export interface FoundToken extends Pick<ApiToken, 'lastUsedAt' | 'scopes'> {
 
 /** A valid token with its owner; null when there is none with that id. */
 export async function findApiToken(queries: Queries, sid: string, now: number): Promise<FoundToken | null> {
-  const row = await queries
-    .selectFrom('session')
-    .selectAll()
-    .where('id', '=', sid)
-    .where('kind', '=', 'api')
-    .where('expires_at', '>', now)
-    .executeTakeFirst()
+  const row = await findSessionRow(queries, sid, 'api', now)
   const user = row && (await findUser(queries, row.user_id))
   if (!user || row.token_hash === null) return null
   return { user, tokenHash: row.token_hash, lastUsedAt: row.last_used_at, scopes: scopesOf(row.scopes) }

@@ -1,5 +1,7 @@
+import type { Selectable } from 'kysely'
 import { textsOf } from '../sql/json-sql.js'
 import { type StoredUser, findUser, parseUser } from './users.js'
+import type { SessionTable } from '../schema.js'
 import type { Queries } from '../store.js'
 import type { UserType } from '../../user-type.js'
 
@@ -64,19 +66,30 @@ export interface FoundBrowserSession {
   readonly lastUsedAt: number | null
 }
 
+/** The row of a session that has not expired; null: there is none with that id, or it is of another kind. */
+export async function findSessionRow(
+  queries: Queries,
+  sessionId: string,
+  kind: NewSession['kind'],
+  now: number,
+): Promise<Selectable<SessionTable> | null> {
+  const row = await queries
+    .selectFrom('session')
+    .selectAll()
+    .where('id', '=', sessionId)
+    .where('kind', '=', kind)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return row ?? null
+}
+
 /** The session of a browser that has not expired; null: there is none with that id, or it is of another kind. */
 export async function findBrowserSession(
   queries: Queries,
   sessionId: string,
   now: number,
 ): Promise<FoundBrowserSession | null> {
-  const row = await queries
-    .selectFrom('session')
-    .selectAll()
-    .where('id', '=', sessionId)
-    .where('kind', '=', 'login')
-    .where('expires_at', '>', now)
-    .executeTakeFirst()
+  const row = await findSessionRow(queries, sessionId, 'login', now)
   const user = row && row.token_hash !== null ? await findUser(queries, row.user_id) : null
   if (!row || !user || row.token_hash === null) return null
   return { user, tokenHash: row.token_hash, createdAt: row.created_at, lastUsedAt: row.last_used_at }

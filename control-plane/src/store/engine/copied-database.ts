@@ -25,8 +25,15 @@ export interface DatabaseFilling {
   abandon(): Promise<void>
 }
 
-/** Most rows that are read by one statement. */
-export const ROWS_AT_ONCE = 500
+const ROWS_AT_ONCE = 500
+/** Rows of tables with long pieces of bytes, so that few are held at once. */
+const LONG_ROWS_AT_ONCE = 16
+const LONG_TABLES: readonly string[] = ['job_output', 'job_event']
+
+/** Most rows of a table that are read by one statement. */
+export function rowsAtOnce(table: string): number {
+  return LONG_TABLES.includes(table) ? LONG_ROWS_AT_ONCE : ROWS_AT_ONCE
+}
 
 /**
  * Puts tables behind those that they refer to.

@@ -10,15 +10,13 @@ import {
   type CopiedRow,
   type DatabaseFilling,
   type DatabaseSnapshot,
-  ROWS_AT_ONCE,
   inOrder,
   isOwnTable,
   quoted,
+  rowsAtOnce,
 } from '../engine/copied-database.js'
 
 const MAX_PARAMETERS = 5000
-const LONG_ROWS_AT_ONCE = 16
-const LONG_TABLES: readonly string[] = ['job_output', 'job_event']
 
 const TABLES = `select c.relname as name from pg_class c where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`
 const REFERENCES = `select conrelid::regclass::text as name, confrelid::regclass::text as other from pg_constraint
@@ -121,7 +119,7 @@ async function prepare(pool: pg.Pool, isReplacing: boolean): Promise<void> {
 }
 
 async function* rowsOf(client: pg.ClientBase, table: string): AsyncGenerator<CopiedRow[]> {
-  const most = LONG_TABLES.includes(table) ? LONG_ROWS_AT_ONCE : ROWS_AT_ONCE
+  const most = rowsAtOnce(table)
   await client.query(`declare copied no scroll cursor for select * from ${quoted(table)}`)
   try {
     for (;;) {

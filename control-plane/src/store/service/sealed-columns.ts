@@ -20,15 +20,7 @@ export interface SealedColumn {
 /** Secrets of stored credentials; each belongs to the name of its credential. */
 export const credentialSecrets: SealedColumn = {
   name: 'credentials',
-  async read(queries, after, most) {
-    return queries
-      .selectFrom('credential')
-      .select(['id as key', 'secret as sealed', 'name as owner'])
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(most)
-      .execute()
-  },
+  read: (queries, after, most) => namedSecrets(queries, 'credential', after, most),
   async replace(queries, { key, sealed: before, owner }, sealed) {
     const row = await queries
       .selectFrom('credential')
@@ -87,15 +79,7 @@ export const serviceKeys: SealedColumn = {
 /** The secrets that sign what targets are sent; each belongs to the name of its target. */
 export const targetSecrets: SealedColumn = {
   name: 'secrets of notification targets',
-  async read(queries, after, most) {
-    return queries
-      .selectFrom('notification_target')
-      .select(['id as key', 'secret as sealed', 'name as owner'])
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(most)
-      .execute()
-  },
+  read: (queries, after, most) => namedSecrets(queries, 'notification_target', after, most),
   async replace(queries, { key, sealed: before }, sealed) {
     const row = await queries
       .selectFrom('notification_target')
@@ -110,3 +94,19 @@ export const targetSecrets: SealedColumn = {
 
 /** What the secret of a target belongs to. A credential of the same name is something else. */
 export const ownerOfTarget = (name: string): string => `notification target\n${name}`
+
+/** The secrets of a table whose rows have names. */
+function namedSecrets(
+  queries: Queries,
+  table: 'credential' | 'notification_target',
+  after: number,
+  most: number,
+): Promise<SealedRow[]> {
+  return queries
+    .selectFrom(table)
+    .select(['id as key', 'secret as sealed', 'name as owner'])
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(most)
+    .execute()
+}

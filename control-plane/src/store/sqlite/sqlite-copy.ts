@@ -12,19 +12,16 @@ import {
   type CopiedRow,
   type DatabaseFilling,
   type DatabaseSnapshot,
-  ROWS_AT_ONCE,
   inOrder,
   isOwnTable,
   quoted,
+  rowsAtOnce,
 } from '../engine/copied-database.js'
 
 /** Most parameters of one statement. */
 const MAX_PARAMETERS = 900
 /** The number of a row, under a name that no column has. */
 const ROW_NUMBER = '$row'
-/** Rows of tables with long pieces of bytes, so that few are held at once. */
-const LONG_ROWS_AT_ONCE = 16
-const LONG_TABLES: readonly string[] = ['job_output', 'job_event']
 
 /** Opens one state of an SQLite file, beside a control plane that may work on it. @throws UnavailableError */
 export async function openSqliteSnapshot(path: string): Promise<DatabaseSnapshot> {
@@ -113,7 +110,7 @@ export async function fillSqlite(
 }
 
 async function* rowsOf(handle: Statements, table: string): AsyncGenerator<CopiedRow[]> {
-  const most = LONG_TABLES.includes(table) ? LONG_ROWS_AT_ONCE : ROWS_AT_ONCE
+  const most = rowsAtOnce(table)
   const statement = `select rowid as ${quoted(ROW_NUMBER)}, * from ${quoted(table)} where rowid > ? order by rowid limit ${most}`
   for (let last = -Number.MAX_SAFE_INTEGER; ;) {
     const rows = await rowsIn(handle, statement, [last])

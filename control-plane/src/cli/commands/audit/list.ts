@@ -1,6 +1,6 @@
 import type { AuditRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { tableText, type Column } from '../../show/table.js'
+import { tableOr, type Column } from '../../show/table.js'
 import { localTime } from '../../show/time.js'
 import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
 
@@ -49,7 +49,7 @@ export const listCommand = (run: Run) =>
         await followAudit(client, run.terminal, filter, list, args.json)
       }
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        list.records.length === 0 ? 'No records.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
+        tableOr('No records.', run.terminal.stdout, COLUMNS, list.records),
       )
     },
   })

@@ -1,7 +1,7 @@
 import type { Credential } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { printable } from '../../show/printable.js'
-import { tableText, type Column } from '../../show/table.js'
+import { tableOr, type Column } from '../../show/table.js'
 import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
@@ -25,9 +25,7 @@ export const listCommand = (run: Run) =>
       const { stdout, stderr } = run.terminal
       const client = await clientOf(run, args)
       const list = await client.listCredentials()
-      await writeAnswer(stdout, args.json, list, () =>
-        list.records.length === 0 ? 'No credentials.\n' : tableText(stdout, COLUMNS, list.records),
-      )
+      await writeAnswer(stdout, args.json, list, () => tableOr('No credentials.', stdout, COLUMNS, list.records))
       if (args.json) return
       for (const { file, line, reason } of list.errors) {
         await writeLine(stderr, printable(`left out: ${file}${line === null ? '' : `, line ${line}`}: ${reason}`))

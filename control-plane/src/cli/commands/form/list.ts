@@ -1,7 +1,7 @@
 import type { ListedForm } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { printable } from '../../show/printable.js'
-import { type Column, tableText } from '../../show/table.js'
+import { type Column, tableOr } from '../../show/table.js'
 import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
@@ -23,7 +23,7 @@ export const listCommand = (run: Run) =>
       const { stdout, stderr } = run.terminal
       const list = await (await clientOf(run, args)).listForms()
       await writeAnswer(stdout, args.json, list, () =>
-        list.records.length === 0 ? 'No forms that you may launch.\n' : tableText(stdout, COLUMNS, list.records),
+        tableOr('No forms that you may launch.', stdout, COLUMNS, list.records),
       )
       if (args.json) return
       for (const { file, line, form, reason } of list.errors ?? []) {

@@ -1,5 +1,6 @@
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { jobIdPosition } from '../options.js'
 
 /** `holdfast job abort`: asks for the end of a running job. */
 export const abortCommand = (run: Run) =>
@@ -7,13 +8,11 @@ export const abortCommand = (run: Run) =>
     command: 'abort <id>',
     describe: 'Abort a running job',
     builder: (yargs) =>
-      clientOptions(yargs)
-        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
-        .option('abandoned', {
-          type: 'boolean',
-          default: false,
-          describe: 'Also a job that was given up (abandoned): its runner ends it when it is there',
-        }),
+      jobIdPosition(clientOptions(yargs)).option('abandoned', {
+        type: 'boolean',
+        default: false,
+        describe: 'Also a job that was given up (abandoned): its runner ends it when it is there',
+      }),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)

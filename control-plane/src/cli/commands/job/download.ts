@@ -9,6 +9,7 @@ import { EXIT } from '../../exit-codes.js'
 import { outputFilter } from '../../follow/output-filter.js'
 import { writeLine, type Terminal } from '../../terminal.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { jobIdPosition } from '../options.js'
 
 /** `holdfast job download`: writes the output of a job as text, into a file or to stdout. */
 export const downloadCommand = (run: Run) =>
@@ -16,9 +17,12 @@ export const downloadCommand = (run: Run) =>
     command: 'download <id>',
     describe: 'Download the output of a job as text',
     builder: (yargs) =>
-      clientOptions(yargs)
-        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
-        .option('output', { alias: 'o', type: 'string', requiresArg: true, describe: 'File to write (else stdout)' }),
+      jobIdPosition(clientOptions(yargs)).option('output', {
+        alias: 'o',
+        type: 'string',
+        requiresArg: true,
+        describe: 'File to write (else stdout)',
+      }),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)

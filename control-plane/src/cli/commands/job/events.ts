@@ -1,8 +1,9 @@
 import type { Client, JobEventRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { tableText, type Column } from '../../show/table.js'
+import { tableOr, type Column } from '../../show/table.js'
 import { durationText } from '../../show/time.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { jobIdPosition } from '../options.js'
 
 const PAGE = 2_000
 
@@ -20,8 +21,7 @@ export const eventsCommand = (run: Run) =>
     command: 'events <id>',
     describe: 'Show what happened in the playbook of a job, task by task',
     builder: (yargs) =>
-      clientOptions(yargs)
-        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+      jobIdPosition(clientOptions(yargs))
         .option('failed', { type: 'boolean', default: false, describe: 'Only what failed, and unreachable hosts' })
         .option('host', { type: 'string', requiresArg: true, describe: 'Only events of this host' })
         .option('task', { type: 'string', requiresArg: true, describe: 'Only events of tasks of this name' }),
@@ -31,7 +31,7 @@ export const eventsCommand = (run: Run) =>
       const only = { host, task, ...(args.failed ? { outcome: 'failed,unreachable' } : {}) }
       const records = await readEvents(await clientOf(run, args), jobId, only)
       await writeAnswer(run.terminal.stdout, args.json, { count: records.length, records }, () =>
-        records.length === 0 ? 'No events.\n' : tableText(run.terminal.stdout, COLUMNS, records),
+        tableOr('No events.', run.terminal.stdout, COLUMNS, records),
       )
     },
   })

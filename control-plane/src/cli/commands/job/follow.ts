@@ -1,6 +1,7 @@
 import { exitCodesText } from '../../exit-codes.js'
 import { runFollow } from '../../follow/run-follow.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { jobIdPosition } from '../options.js'
 
 /** `holdfast job follow`: shows the output of a job, live, from its beginning to its end. */
 export const followCommand = (run: Run) =>
@@ -8,8 +9,7 @@ export const followCommand = (run: Run) =>
     command: 'follow <id>',
     describe: 'Show the output of a job live, until it ends',
     builder: (yargs) =>
-      clientOptions(yargs)
-        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+      jobIdPosition(clientOptions(yargs))
         .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
         .option('wait', {
           type: 'boolean',

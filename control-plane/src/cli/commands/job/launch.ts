@@ -3,6 +3,7 @@ import { exitCodesText } from '../../exit-codes.js'
 import { filePaths, uploadFiles } from '../../uploads.js'
 import { readExtraVars, readVariablesFile, type ExtraVars } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { SEVERAL, VERBOSE } from '../options.js'
 import { answersOf } from './launch-answers.js'
 import { askForJob, newJobOptions, showNewJob } from './new-job.js'
 import { withOptionsSaid } from './refused-values.js'
@@ -17,21 +18,12 @@ export const launchCommand = (run: Run) =>
         .positional('form', { type: 'string', demandOption: true, describe: 'Name of the form' })
         .option('extra-vars', {
           alias: 'e',
-          type: 'string',
-          array: true,
-          // One value for each -e: without this, `-e a=1 "Hello world"` would take the name of the form as a value, too.
-          nargs: 1,
-          default: [] as string[],
-          defaultDescription: 'none',
+          ...SEVERAL,
           describe:
             'Values of the fields by name: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
         })
         .option('credential', {
-          type: 'string',
-          array: true,
-          nargs: 1,
-          default: [] as string[],
-          defaultDescription: 'none',
+          ...SEVERAL,
           describe:
             'Name of a credential for a credential field of the form, or for a variable of its credentials: key=name; may ' +
             'be given several times',
@@ -51,7 +43,7 @@ export const launchCommand = (run: Run) =>
           default: false,
           describe: 'Print the values as JSON for --from-file, without passwords, and launch nothing',
         })
-        .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
+        .option('verbose', VERBOSE)
         .example('$0 job launch "Hello world" -e greeted=Ada -f', 'launch and watch')
         .example(`$0 job launch Order -e '{"hosts": [{"name": "a"}]}'`, 'a list field: its rows')
         .example('$0 job launch Order --ask', 'be asked for each field')

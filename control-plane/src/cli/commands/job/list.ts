@@ -1,6 +1,6 @@
 import type { JobRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { tableText, type Column } from '../../show/table.js'
+import { tableOr, type Column } from '../../show/table.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
 import { userName } from '../../show/user-name.js'
 import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
@@ -41,7 +41,7 @@ export const listCommand = (run: Run) =>
       const { records, user, userType, runner } = args
       const list = await client.listJobs({ records: recordsOf(records), user, user_type: userType, runner })
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        list.records.length === 0 ? 'No jobs.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
+        tableOr('No jobs.', run.terminal.stdout, COLUMNS, list.records),
       )
     },
   })

@@ -6,6 +6,7 @@ import { runFollow } from '../../follow/run-follow.js'
 import { writeAnswer } from '../../show/answer.js'
 import { writeLine } from '../../terminal.js'
 import type { Run } from '../common.js'
+import { SEVERAL } from '../options.js'
 
 /** The options that say what happens after a job was made. */
 export interface NewJobArgs {
@@ -18,11 +19,7 @@ export interface NewJobArgs {
 export function newJobOptions<T>(yargs: Argv<T>): Argv<T & NewJobArgs & { readonly file: string[] }> {
   return yargs
     .option('file', {
-      type: 'string',
-      array: true,
-      nargs: 1,
-      default: [] as string[],
-      defaultDescription: 'none',
+      ...SEVERAL,
       describe: 'A file for a file field of the form, which is uploaded first: field=path; may be given several times',
     })
     .option('follow', { alias: 'f', type: 'boolean', default: false, describe: 'Show the output live until the end' })

@@ -2,6 +2,7 @@ import { EXIT } from '../../exit-codes.js'
 import { CliError } from '../../errors.js'
 import { outputFilter } from '../../follow/output-filter.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { jobIdPosition } from '../options.js'
 
 /** `holdfast job output`: prints the output for a host or a task. */
 export const outputCommand = (run: Run) =>
@@ -9,8 +10,7 @@ export const outputCommand = (run: Run) =>
     command: 'output <id>',
     describe: 'Print the output of a job for one host, for one task, or for one task on one host',
     builder: (yargs) =>
-      clientOptions(yargs)
-        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+      jobIdPosition(clientOptions(yargs))
         .option('host', { type: 'string', requiresArg: true, describe: 'Only what was printed for this host' })
         .option('task', {
           type: 'number',

@@ -3,6 +3,7 @@ import { printable } from '../../show/printable.js'
 import { filePaths, uploadFiles } from '../../uploads.js'
 import { readExtraVars, readVariablesFile } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { SEVERAL, VERBOSE, jobIdPosition } from '../options.js'
 import { askForJob, newJobOptions, showNewJob } from './new-job.js'
 import { withOptionsSaid } from './refused-values.js'
 
@@ -12,16 +13,10 @@ export const relaunchCommand = (run: Run) =>
     command: 'relaunch <id>',
     describe: 'Run an ended job again, as it ran or with changes',
     builder: (yargs) =>
-      newJobOptions(clientOptions(yargs))
-        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+      jobIdPosition(newJobOptions(clientOptions(yargs)))
         .option('extra-vars', {
           alias: 'e',
-          type: 'string',
-          array: true,
-          // One value for each -e: without this, `-e a=1 12` would take the id of the job as a value, too.
-          nargs: 1,
-          default: [] as string[],
-          defaultDescription: 'none',
+          ...SEVERAL,
           describe:
             'Field values to change, by name: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
         })
@@ -30,7 +25,7 @@ export const relaunchCommand = (run: Run) =>
           requiresArg: true,
           describe: 'File (JSON or YAML) with field values to change; a value of -e replaces one of the file',
         })
-        .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
+        .option('verbose', VERBOSE)
         .example('$0 job relaunch 12 -f', 'as it ran, and watch')
         .example('$0 job relaunch 12 -e greeted=Ada', 'with another value; the others stay')
         .example('$0 job relaunch 12 --file package=./app.tar.gz', 'with another file; the others are used again')

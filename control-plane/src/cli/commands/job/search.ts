@@ -3,6 +3,7 @@ import { createAnsiStripper } from '../../follow/ansi-strip.js'
 import { writeAnswer } from '../../show/answer.js'
 import { printable } from '../../show/printable.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { jobIdPosition } from '../options.js'
 
 /** Most lines that are shown. */
 const MOST_LINES = 100
@@ -15,8 +16,7 @@ export const searchCommand = (run: Run) =>
     command: 'search <id> <text>',
     describe: 'Show the lines of the output of a job that contain a text, with their numbers',
     builder: (yargs) =>
-      clientOptions(yargs)
-        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+      jobIdPosition(clientOptions(yargs))
         .positional('text', { type: 'string', demandOption: true, describe: 'The text as it is, not a pattern' })
         .option('case', { type: 'boolean', default: false, describe: 'Upper and lower case are different' }),
     handler: async (args) => {

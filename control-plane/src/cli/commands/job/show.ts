@@ -6,6 +6,7 @@ import { leftText } from '../../show/left.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
 import { waitsFor } from './waits-for.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { jobIdPosition } from '../options.js'
 
 /** Values that are left out: they are shown in other words below, or are too long for a terminal. `--json` has all. */
 const LEFT_OUT = new Set([
@@ -29,8 +30,7 @@ export const showCommand = (run: Run) =>
   command({
     command: 'show <id>',
     describe: 'Show one job (its output: job follow, job download; --json holds everything)',
-    builder: (yargs) =>
-      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
+    builder: (yargs) => jobIdPosition(clientOptions(yargs)),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)

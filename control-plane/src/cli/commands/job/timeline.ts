@@ -1,8 +1,9 @@
 import type { JobOutline } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { tableText, type Column } from '../../show/table.js'
+import { tableOr, type Column } from '../../show/table.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { jobIdPosition } from '../options.js'
 
 type OutlineRecord = JobOutline['records'][number]
 
@@ -23,13 +24,12 @@ export const timelineCommand = (run: Run) =>
   command({
     command: 'timeline <id>',
     describe: 'Show the plays and tasks of a job, how long each took, and its result',
-    builder: (yargs) =>
-      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
+    builder: (yargs) => jobIdPosition(clientOptions(yargs)),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const outline = await (await clientOf(run, args)).getJobOutline({ id: jobId })
       await writeAnswer(run.terminal.stdout, args.json, outline, () =>
-        outline.records.length === 0 ? 'No plays yet.\n' : tableText(run.terminal.stdout, COLUMNS, outline.records),
+        tableOr('No plays yet.', run.terminal.stdout, COLUMNS, outline.records),
       )
     },
   })

@@ -1,6 +1,6 @@
 import type { Notification } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { type Column, tableText } from '../../show/table.js'
+import { type Column, tableOr } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { numberOf } from './number-of.js'
 
@@ -39,7 +39,7 @@ export const listCommand = (run: Run) =>
         ...(records && { records: Number(records) }),
       })
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        list.records.length === 0 ? 'Nothing was sent.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
+        tableOr('Nothing was sent.', run.terminal.stdout, COLUMNS, list.records),
       )
     },
   })

@@ -3,8 +3,9 @@ import type { NotificationTarget } from '@holdfast/client'
 import type { Argv } from 'yargs'
 import { givenSecret } from '../../secret-input.js'
 import { writeAnswer } from '../../show/answer.js'
-import { type Column, tableText } from '../../show/table.js'
+import type { Column } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { listCommandOf } from '../list-command.js'
 import { wordsOf } from './deliveries.js'
 import { numberOf } from './number-of.js'
 
@@ -26,17 +27,12 @@ const eventsOption = <Given>(yargs: Argv<Given>) =>
 
 /** `holdfast notification targets` */
 export const targetsCommand = (run: Run) =>
-  command({
+  listCommandOf(run, {
     command: 'targets',
     describe: 'List the addresses that webhooks go to',
-    builder: (yargs) => clientOptions(yargs),
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const list = await client.listNotificationTargets()
-      await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        list.records.length === 0 ? 'There is no target.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
-      )
-    },
+    columns: COLUMNS,
+    none: 'There is no target.',
+    read: (client) => client.listNotificationTargets(),
   })
 
 const shownOnce = (secret: string | undefined) =>

@@ -1,8 +1,9 @@
 import type { RunnerAddress } from '@holdfast/client'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
-import { tableText, type Column } from '../../show/table.js'
+import type { Column } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { listCommandOf } from '../list-command.js'
 
 const COLUMNS: readonly Column<RunnerAddress>[] = [
   { title: 'id', value: ({ id }) => id, align: 'right' },
@@ -42,17 +43,12 @@ export const addCommand = (run: Run) =>
 
 /** `holdfast runner addresses`: lists the addresses that are dialled, and what is wrong with them. */
 export const addressesCommand = (run: Run) =>
-  command({
+  listCommandOf(run, {
     command: 'addresses',
     describe: 'List the addresses of runners that the control plane dials',
-    builder: (yargs) => clientOptions(yargs),
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const list = await client.listRunnerAddresses()
-      await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        list.records.length === 0 ? 'No runner is dialled.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
-      )
-    },
+    columns: COLUMNS,
+    none: 'No runner is dialled.',
+    read: (client) => client.listRunnerAddresses(),
   })
 
 /** `holdfast runner remove-address`: removes an address that is dialled. */

@@ -1,9 +1,10 @@
 import type { Schedule } from '@holdfast/client'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
-import { type Column, fieldsText, tableText } from '../../show/table.js'
+import { type Column, fieldsText } from '../../show/table.js'
 import { localTime } from '../../show/time.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { listCommandOf } from '../list-command.js'
 import { idPosition, scheduleId } from './schedule-id.js'
 
 const COLUMNS: readonly Column<Schedule>[] = [
@@ -27,17 +28,12 @@ function whenText({ cron, at, time_zone: timeZone }: Schedule): string {
 
 /** `holdfast schedule list` */
 export const listCommand = (run: Run) =>
-  command({
+  listCommandOf(run, {
     command: 'list',
     describe: 'List your schedules (admins: all schedules)',
-    builder: (yargs) => clientOptions(yargs),
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const list = await client.listSchedules()
-      await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        list.records.length === 0 ? 'No schedules.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
-      )
-    },
+    columns: COLUMNS,
+    none: 'No schedules.',
+    read: (client) => client.listSchedules(),
   })
 
 /** `holdfast schedule show` */

@@ -1,8 +1,10 @@
+import type { Client, User } from '@holdfast/client'
 import type { Argv } from 'yargs'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { userName } from '../../show/user-name.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { SEVERAL } from '../options.js'
 import { findUser } from './find-user.js'
 
 function userOptions<T>(yargs: Argv<T>) {
@@ -13,15 +15,6 @@ function userOptions<T>(yargs: Argv<T>) {
   })
 }
 
-/** An option that may be given several times. */
-const several = {
-  type: 'string' as const,
-  array: true as const,
-  nargs: 1,
-  default: [] as string[],
-  defaultDescription: 'none',
-}
-
 /** `holdfast user set`: changes groups and address of an account. */
 export const setCommand = (run: Run) =>
   command({
@@ -30,12 +23,12 @@ export const setCommand = (run: Run) =>
     builder: (yargs) =>
       userOptions(yargs)
         .option('group', {
-          ...several,
+          ...SEVERAL,
           describe: 'A group in place of all groups that the user has; may be given several times',
         })
-        .option('add-group', { ...several, describe: 'A group in addition; may be given several times' })
+        .option('add-group', { ...SEVERAL, describe: 'A group in addition; may be given several times' })
         .option('remove-group', {
-          ...several,
+          ...SEVERAL,
           describe: 'A group to take away; may be given several times',
         })
         .option('email', { type: 'string', requiresArg: true, describe: 'Mail address of the user; none: remove it' })
@@ -67,59 +60,52 @@ const SWITCHES = {
   unblock: { describe: 'Let a blocked account sign in again', enabled: true },
 } as const
 
-/** `holdfast user block|unblock`. */
-export const switchCommand = (run: Run, what: keyof typeof SWITCHES) =>
+/** A command that does one thing with one account and says what became of it. */
+const changeCommand = <Answer>(
+  run: Run,
+  change: {
+    readonly command: string
+    readonly describe: string
+    readonly ask: (client: Client, user: User) => Promise<Answer>
+    readonly words: (answer: Answer, user: string) => string
+  },
+) =>
   command({
-    command: `${what} <user>`,
-    describe: SWITCHES[what].describe,
+    command: change.command,
+    describe: change.describe,
     builder: userOptions,
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const { id, username, type } = await findUser(client, args.user)
-      const user = await client.changeUser({ id, body: { enabled: SWITCHES[what].enabled } })
-      await writeAnswer(
-        run.terminal.stdout,
-        args.json,
-        user,
-        () => `The user ${userName(username, type)} is ${user.enabled ? 'enabled' : 'blocked'}.\n`,
-      )
+      const user = await findUser(client, args.user)
+      const answer = await change.ask(client, user)
+      const name = userName(user.username, user.type)
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${change.words(answer, name)}\n`)
     },
+  })
+
+/** `holdfast user block|unblock`. */
+export const switchCommand = (run: Run, what: keyof typeof SWITCHES) =>
+  changeCommand(run, {
+    command: `${what} <user>`,
+    describe: SWITCHES[what].describe,
+    ask: (client, { id }) => client.changeUser({ id, body: { enabled: SWITCHES[what].enabled } }),
+    words: ({ enabled }, name) => `The user ${name} is ${enabled ? 'enabled' : 'blocked'}.`,
   })
 
 /** `holdfast user delete`: removes an account. Its jobs stay. */
 export const deleteCommand = (run: Run) =>
-  command({
+  changeCommand(run, {
     command: 'delete <user>',
     describe: 'Delete an account; its jobs stay',
-    builder: userOptions,
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const { id, username, type } = await findUser(client, args.user)
-      const answer = await client.deleteUser({ id })
-      await writeAnswer(
-        run.terminal.stdout,
-        args.json,
-        answer,
-        () => `${answer.message} (${userName(username, type)})\n`,
-      )
-    },
+    ask: (client, { id }) => client.deleteUser({ id }),
+    words: ({ message }, name) => `${message} (${name})`,
   })
 
 /** `holdfast user accept-name` */
 export const acceptNameCommand = (run: Run) =>
-  command({
+  changeCommand(run, {
     command: 'accept-name <user>',
     describe: 'Give this account the roles that name it, although a deleted account had the same name (admins)',
-    builder: userOptions,
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const user = await client.acceptUserName({ id: (await findUser(client, args.user)).id })
-      const name = userName(user.username, user.type)
-      await writeAnswer(
-        run.terminal.stdout,
-        args.json,
-        user,
-        () => `Roles that name ${name} mean account ${user.id}.\n`,
-      )
-    },
+    ask: (client, { id }) => client.acceptUserName({ id }),
+    words: ({ id }, name) => `Roles that name ${name} mean account ${id}.`,
   })

@@ -2,6 +2,7 @@ import type { Argv } from 'yargs'
 import { askedSecret, givenSecret } from '../../secret-input.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { SEVERAL } from '../options.js'
 import { findUser } from './find-user.js'
 
 const SECRET_HELP =
@@ -29,11 +30,7 @@ export const createCommand = (run: Run) =>
       passwordOptions(yargs)
         .positional('name', { type: 'string', demandOption: true, describe: 'The name with which the user signs in' })
         .option('group', {
-          type: 'string',
-          array: true,
-          nargs: 1,
-          default: [] as string[],
-          defaultDescription: 'none',
+          ...SEVERAL,
           describe: 'A group of the user; may be given several times. Roles call the group ops local/ops',
         })
         .option('email', { type: 'string', requiresArg: true, describe: 'Address of the user' }),
