@@ -17,7 +17,7 @@ import { messageOf } from './errors.js'
 import type { FormSettings } from './forms/compose.js'
 import type { LaunchValidation, UnknownFields } from './forms/form.js'
 import type { HttpSettings } from './http/compose.js'
-import type { JobSettings } from './jobs/compose.js'
+import type { JobRoomSettings } from './jobs/compose.js'
 import type { NotificationSettings } from './notifications/compose.js'
 import { mailSettingsOf } from './notifications/mail-settings.js'
 import type { RunnerSettings } from './runners/compose.js'
@@ -48,7 +48,7 @@ export interface ControlPlaneSettings
     CredentialSettings,
     RunnerSettings,
     SequenceSettings,
-    JobSettings,
+    JobRoomSettings,
     NotificationSettings,
     HttpSettings {
   readonly port: number

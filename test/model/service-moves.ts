@@ -1,6 +1,6 @@
 import { type JobStatus, STATUS_MOVES } from '../../control-plane/src/job-status.js'
 import { isEnded } from '../../control-plane/src/jobs/record/status.js'
-import { outcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
+import { jobOutcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
 import { type Move, NEW_JOB, type OldFault, type Row, type World, change } from './world.js'
 
 const GIVEN_UP = { status: 'abandoned', wasAbandoned: true } as const
@@ -91,7 +91,7 @@ function tellEnd(world: World): World {
   const told =
     world.row === null || world.row.dispatch === 'done'
       ? world
-      : end(world, outcomeOf(record, world.row.abortAsked ? 'ada' : null).status)
+      : end(world, jobOutcomeOf(record, world.row.abortAsked ? 'ada' : null).status)
   return change.host({ ...told, agent: { ...world.agent, job: null } }, { folder: 'none' })
 }
 

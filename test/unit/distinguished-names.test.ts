@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameOf } from '../../control-plane/src/auth/distinguished-name.js'
+import { nameOfDn } from '../../control-plane/src/auth/distinguished-name.js'
 
 describe('the name in a distinguished name', () => {
   test.each([
@@ -19,7 +19,7 @@ describe('the name in a distinguished name', () => {
     ['ops', null],
     ['', null],
   ])('%s is %j', (dn, name) => {
-    expect(nameOf(dn)).toBe(name)
+    expect(nameOfDn(dn)).toBe(name)
   })
 
   test('is what was escaped, whatever it holds', () => {
@@ -31,7 +31,7 @@ describe('the name in a distinguished name', () => {
     const names = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text.trim() === text)
     fc.assert(
       fc.property(names, (name) => {
-        expect(nameOf(`cn=${escape(name)},ou=groups,dc=example`)).toBe(name)
+        expect(nameOfDn(`cn=${escape(name)},ou=groups,dc=example`)).toBe(name)
       }),
     )
   })
@@ -39,12 +39,12 @@ describe('the name in a distinguished name', () => {
   test('is found, or is not, in any text without delay', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), (text) => {
-        expect([null, 'string']).toContain(nameOf(text) === null ? null : 'string')
+        expect([null, 'string']).toContain(nameOfDn(text) === null ? null : 'string')
       }),
     )
     const begin = performance.now()
-    nameOf(`cn=${' \\'.repeat(5000)}`)
-    nameOf(`cn=${' '.repeat(5000)}x\\`)
+    nameOfDn(`cn=${' \\'.repeat(5000)}`)
+    nameOfDn(`cn=${' '.repeat(5000)}x\\`)
     // Quadratic at most: what takes exponential time would not end at all.
     expect(performance.now() - begin).toBeLessThan(60_000)
   })

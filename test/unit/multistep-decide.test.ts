@@ -4,7 +4,7 @@ import type { JobApproval } from '../../control-plane/src/jobs/record/approval.j
 import type { NodeState } from '../../control-plane/src/sequences/kind.js'
 import { decideSteps } from '../../control-plane/src/sequences/multistep/decide.js'
 import type { PlannedStep, StepsPlan } from '../../control-plane/src/sequences/multistep/plan.js'
-import { isFinal, requireLegalMove } from '../../control-plane/src/sequences/node-status.js'
+import { isFinalNodeStatus, requireLegalMove } from '../../control-plane/src/sequences/node-status.js'
 import { covers } from '../interface/covers.js'
 
 /** A row of steps, and what would become of each if it ran. */
@@ -120,7 +120,7 @@ describe('what is next in a row of steps', () => {
         expect(nodes.map(({ status }) => status)).toEqual(expected.statuses)
         expect(end.status).toBe(expected.status)
         expect(end.reason === null).toBe(expected.status === 'success')
-        expect(nodes.every(({ status }) => isFinal(status))).toBe(true)
+        expect(nodes.every(({ status }) => isFinalNodeStatus(status))).toBe(true)
       }),
       { numRuns: 500 },
     )

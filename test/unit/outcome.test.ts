@@ -2,7 +2,7 @@ import type { EndRecord } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { isEnded, statusesBefore } from '../../control-plane/src/jobs/record/status.js'
 import { JOB_STATUSES, STATUS_MOVES } from '../../control-plane/src/job-status.js'
-import { outcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
+import { jobOutcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
 import { covers } from '../interface/covers.js'
 
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
@@ -43,11 +43,11 @@ describe('outcome of a run', () => {
     [record({ cause: 'host_rebooted', exit_code: null }), 'failed', 'the runner host restarted while the playbook ran'],
     [record({ cause: 'aborted', exit_code: null, aborted: true }), 'aborted', 'aborted by ann'],
   ] as const)('%#', (end, status, reason) => {
-    expect(outcomeOf(end, 'ann')).toMatchObject({ status, reason })
+    expect(jobOutcomeOf(end, 'ann')).toMatchObject({ status, reason })
   })
 
   test('an abort that came too late does not hide a success', () => {
-    const { status, detail } = outcomeOf(record({ exit_code: 0, aborted: false }), 'ann')
+    const { status, detail } = jobOutcomeOf(record({ exit_code: 0, aborted: false }), 'ann')
     expect(status).toBe('success')
     expect(detail).toBe('ann asked for an abort when the playbook had already ended')
   })
@@ -55,7 +55,7 @@ describe('outcome of a run', () => {
   test('an abort that left something running is told with what is left', () => {
     const message = 'some processes of the job could not be ended: 7 (sleep)'
     const end = record({ cause: 'signaled', exit_code: null, signal: 'SIGINT', aborted: true, message })
-    const { status, detail } = outcomeOf(end, 'ann')
+    const { status, detail } = jobOutcomeOf(end, 'ann')
     expect(status).toBe('failed')
     expect(detail).toBe(`ann asked for an abort; ${message}`)
   })
@@ -65,7 +65,7 @@ describe('outcome of a run', () => {
       output: { length: 0, sha256: NOTHING, dropped_bytes: 12 },
       events: { length: 0, sha256: NOTHING, dropped: 2, errors: 1, plugin_seen: false },
     })
-    const { status, detail } = outcomeOf(end, null)
+    const { status, detail } = jobOutcomeOf(end, null)
     expect(status).toBe('success')
     for (const word of [
       'no structured events',
@@ -81,7 +81,7 @@ describe('outcome of a run', () => {
 describe('a run that came to no play', () => {
   test('is said to have been refused, and that there are no events is no news', () => {
     const events = { length: 0, sha256: NOTHING, dropped: 0, errors: 0, plugin_seen: false, before_play: true }
-    expect(outcomeOf(record({ exit_code: 4, events }), null)).toEqual({
+    expect(jobOutcomeOf(record({ exit_code: 4, events }), null)).toEqual({
       status: 'failed',
       reason:
         'ansible-playbook ended with 4: it refused the playbook, the inventory or an argument before the first play',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { htmlText, plainText } from '../../control-plane/src/jobs/read/output-text.js'
+import { htmlText, plainOutput } from '../../control-plane/src/jobs/read/output-text.js'
 import { listLimit } from '../../control-plane/src/jobs/read/reading.js'
 import { covers } from '../interface/covers.js'
 
@@ -29,7 +29,7 @@ describe('output as text', () => {
 
   test('plain text has no colours and keeps every line break and blank line', async () => {
     const output = Buffer.from('\u001b[0;32mok: [one]\u001b[0m\n\n\r\ntail without end')
-    expect(await whole(plainText, pieces(output, 3))).toBe('ok: [one]\n\n\r\ntail without end')
+    expect(await whole(plainOutput, pieces(output, 3))).toBe('ok: [one]\n\n\r\ntail without end')
   })
 
   test('how the bytes were cut into pieces makes no difference', async () => {
@@ -39,7 +39,7 @@ describe('output as text', () => {
         fc.integer({ min: 1, max: 9 }),
         async (parts, size) => {
           const bytes = Buffer.from(parts.join(''))
-          expect(await whole(plainText, pieces(bytes, size))).toBe(await whole(plainText, pieces(bytes, 1_000_000)))
+          expect(await whole(plainOutput, pieces(bytes, size))).toBe(await whole(plainOutput, pieces(bytes, 1_000_000)))
           expect(await whole(htmlText, pieces(bytes, size))).toBe(await whole(htmlText, pieces(bytes, 1_000_000)))
         },
       ),
@@ -49,7 +49,7 @@ describe('output as text', () => {
   test('a line of many megabytes comes out whole, its colours and characters uncut', async () => {
     const part = '\u001b[31m😀ä<\u001b[0m '
     const bytes = Buffer.from(`${part.repeat(400_000)}\n`)
-    expect(await whole(plainText, pieces(bytes, 100_001))).toBe(`${'😀ä< '.repeat(400_000)}\n`)
+    expect(await whole(plainOutput, pieces(bytes, 100_001))).toBe(`${'😀ä< '.repeat(400_000)}\n`)
     const html = await whole(htmlText, pieces(bytes, 100_001))
     // The converter writes what is not ASCII as entities; half a character would be the one for U+FFFD.
     expect(html.split('&#x1F600;&#xE4;&lt;').length - 1).toBe(400_000)
@@ -60,7 +60,7 @@ describe('output as text', () => {
   test('output larger than a slice comes out whole', async () => {
     const line = `${'x'.repeat(99)}ä\n`
     const bytes = Buffer.from(line.repeat(20_000))
-    expect(await whole(plainText, pieces(bytes, 64 * 1024))).toBe(line.repeat(20_000))
+    expect(await whole(plainOutput, pieces(bytes, 64 * 1024))).toBe(line.repeat(20_000))
   })
 })
 

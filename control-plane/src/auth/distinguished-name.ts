@@ -69,7 +69,7 @@ export function isBelow(dn: string, base: string): boolean {
  * The name in a distinguished name: the value of its first part, or of the `cn` when the first part has several. Null
  * when the text is no distinguished name.
  */
-export function nameOf(dn: string): string | null {
+export function nameOfDn(dn: string): string | null {
   const [first] = partsOf(dn) ?? []
   return (first?.findLast(({ type }) => type === 'cn') ?? first?.[0])?.value ?? null
 }

@@ -3,7 +3,7 @@ import { UnauthenticatedError } from '../errors.js'
 import type { Store } from '../store/store.js'
 import type { Secrets } from '../secret-ring.js'
 import type { StoredUser } from '../store/accounts/users.js'
-import { type Admission, type ExternalUsers, type Identity, createExternalUsers } from './external-users.js'
+import { type UserAdmission, type ExternalUsers, type Identity, createExternalUsers } from './external-users.js'
 import { askedGroups } from './group-names.js'
 import { createDirectory } from './ldap/directory.js'
 import { createFlowCookies } from './openid/flow-cookie.js'
@@ -108,7 +108,11 @@ function createAdmission(deps: {
 }) {
   const { roles, users, advice, log } = deps
 
-  function noteAdmitted(identity: Identity, admission: Admission & { outcome: 'admitted' }, config: RoleConfig): void {
+  function noteAdmitted(
+    identity: Identity,
+    admission: UserAdmission & { outcome: 'admitted' },
+    config: RoleConfig,
+  ): void {
     const { user, isNew, leftOut } = admission
     advice.signedIn(identity, config)
     if (isNew) advice.made(user, config)

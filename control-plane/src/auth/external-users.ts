@@ -26,7 +26,7 @@ export interface Identity {
 }
 
 /** The result for a user that signed in. */
-export type Admission =
+export type UserAdmission =
   | { readonly outcome: 'admitted'; readonly user: StoredUser; readonly isNew: boolean; readonly leftOut: number }
   /** An admin blocked the account. */
   | { readonly outcome: 'blocked'; readonly user: StoredUser }
@@ -43,7 +43,7 @@ export interface ExternalUsers {
    * keeps the account and its name when they are renamed there. Nobody gets an existing account because they were given
    * the name of its owner.
    */
-  admit(identity: Identity, config: Pick<RoleConfig, 'roles'>): Promise<Admission>
+  admit(identity: Identity, config: Pick<RoleConfig, 'roles'>): Promise<UserAdmission>
 }
 
 /** Makes the {@link ExternalUsers} of this control plane. */
@@ -53,7 +53,7 @@ export function createExternalUsers({ store, clock }: { readonly store: Store; r
     identity: Identity,
     { groups, leftOut }: KeptGroups,
     user: StoredUser | null,
-  ): Promise<Admission> {
+  ): Promise<UserAdmission> {
     const { type, username, subject } = identity
     const email = identity.email !== null && identity.email.length <= 320 ? identity.email : null
     if (!user) {
@@ -74,7 +74,7 @@ export function createExternalUsers({ store, clock }: { readonly store: Store; r
       if (!isFitName(username)) return { outcome: 'bad name' }
       const { groups, leftOut } = keptGroups(type, identity.groups, config)
       const kept = { groups, leftOut: leftOut + (identity.isCut ? 1 : 0) }
-      return store.write('external-users.admit', async (queries): Promise<Admission> => {
+      return store.write('external-users.admit', async (queries): Promise<UserAdmission> => {
         const known = await findBySubjects(queries, identity)
         const user = known ?? (await findUserByName(queries, type, username))
         if (user && !known && !mayTakeByName(identity, user)) {

@@ -58,7 +58,7 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
     } catch (error) {
       // A file that could not be read is read again, even if it comes back just as it was.
       if (!(error instanceof YamlProblem)) seen = ''
-      const found = problemOf(path, error)
+      const found = roleFileProblem(path, error)
       if (found.reason === problem?.reason && found.line === problem.line) return
       problem = found
       deps.log.warn(found, 'the roles were not changed: the file is wrong and the last good one stays in force')
@@ -91,7 +91,7 @@ async function firstRoles(path: string, log: Log): Promise<FirstRoles> {
     await keepAsGood(path, text, log)
     return { seen, config, problem: null }
   } catch (error) {
-    const problem = problemOf(path, error)
+    const problem = roleFileProblem(path, error)
     // A file that cannot be read says nothing about who has which rights. One that is wrong does: its edit failed.
     const good = error instanceof YamlProblem ? await goodRoles(path) : null
     if (good === null) {
@@ -132,7 +132,7 @@ async function fingerprintOf(path: string): Promise<string> {
   return `${ino} ${size} ${mtimeMs}`
 }
 
-function problemOf(file: string, error: unknown): RoleFileProblem {
+function roleFileProblem(file: string, error: unknown): RoleFileProblem {
   if (error instanceof YamlProblem) return { file, line: error.line, reason: error.reason }
   return { file, line: null, reason: messageOf(error) }
 }

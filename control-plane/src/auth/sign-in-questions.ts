@@ -2,14 +2,14 @@ import { timingSafeEqual } from 'node:crypto'
 import { UnauthenticatedError } from '../errors.js'
 import type { Store } from '../store/store.js'
 import { type StoredUser, findUser } from '../store/accounts/users.js'
-import type { FlowCookies, Question } from './openid/flow-cookie.js'
+import type { FlowCookies, ConsentQuestion } from './openid/flow-cookie.js'
 import type { FlowClient } from './openid/open-id.js'
 import { randomId } from './tokens.js'
 
 /** A question as it is shown. */
 export interface AskedQuestion {
   readonly user: StoredUser
-  readonly question: Question
+  readonly question: ConsentQuestion
 }
 
 /**

@@ -7,7 +7,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { messageOf } from '../errors.js'
 import { BackupError } from './backup-error.js'
-import { type KeyRecipe, keyOf, newRecipe, opened, sealed } from './encryption.js'
+import { type KeyRecipe, backupKeyOf, newRecipe, decrypted, sealed } from './encryption.js'
 import { type BackupRecord, readRecord } from './records.js'
 
 /**
@@ -30,7 +30,7 @@ export async function writeRecords(
   const recipe = passphrase === null ? null : newRecipe()
   await file.write(`${MAGIC}${recipe === null ? '' : ` ${JSON.stringify(recipe)}`}\n`)
   const packed = packedLines(records)
-  const bytes = passphrase === null || recipe === null ? packed : sealed(packed, await keyOf(passphrase, recipe))
+  const bytes = passphrase === null || recipe === null ? packed : sealed(packed, await backupKeyOf(passphrase, recipe))
   for await (const piece of bytes) await file.write(piece)
   await file.sync()
 }
@@ -58,7 +58,8 @@ export async function* readRecords(path: string, passphrase: string | null): Asy
     throw new BackupError('passphrase_needed', 'The backup is encrypted: give --passphrase-file')
   }
   const bytes = createReadStream(path, { start: length }) as AsyncIterable<Buffer>
-  const packed = recipe === null || passphrase === null ? bytes : opened(bytes, await keyOf(passphrase, recipe))
+  const packed =
+    recipe === null || passphrase === null ? bytes : decrypted(bytes, await backupKeyOf(passphrase, recipe))
   let rest = ''
   const text = createGunzip().setEncoding('utf8')
   const feeding = pipeline(Readable.from(packed, { objectMode: false }), text)

@@ -32,7 +32,7 @@ export function newRecipe(): KeyRecipe {
 }
 
 /** The key that a passphrase and a recipe make. */
-export function keyOf(passphrase: string, { salt, cost, blockSize, parallel }: KeyRecipe): Promise<Buffer> {
+export function backupKeyOf(passphrase: string, { salt, cost, blockSize, parallel }: KeyRecipe): Promise<Buffer> {
   const options = { N: cost, r: blockSize, p: parallel, maxmem: 256 * cost * blockSize }
   return derive(passphrase, Buffer.from(salt, 'base64'), KEY_BYTES, options)
 }
@@ -65,7 +65,7 @@ export async function* sealed(plain: AsyncIterable<Buffer>, key: Buffer): AsyncG
  * Decrypts what {@link sealed} made.
  * @throws BackupError `wrong_passphrase` when the first part cannot be decrypted, `damaged` for a later one
  */
-export async function* opened(bytes: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
+export async function* decrypted(bytes: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let number = 0
   let isOver = false
   let held: Buffer = Buffer.alloc(0)

@@ -52,7 +52,7 @@ export interface Refusal {
 }
 
 /** Nothing has the name or id that was given. The exit code is the same as when the server says so. */
-export class NotFoundError extends CliError {
+export class UnknownNameError extends CliError {
   constructor(message: string) {
     super(EXIT.refused, message)
   }
@@ -73,6 +73,6 @@ export class InterruptedError extends CliError {
 }
 
 /** Whether a later try can succeed: the server does not answer, or it was asked too often. */
-export function isPassing(error: unknown): error is CliError {
+export function isPassingFailure(error: unknown): error is CliError {
   return error instanceof UnreachableError || (error instanceof RefusedError && error.status === 429)
 }

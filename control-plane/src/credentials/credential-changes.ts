@@ -18,7 +18,14 @@ import {
   problemOfSecret,
 } from './credential.js'
 import { type SecretBox, SecretBoxError } from './secret-box.js'
-import { type ListedCredential, listed, noSuchCredential, opened, shown, typeOf } from './stored-credential.js'
+import {
+  type ListedCredential,
+  listed,
+  noSuchCredential,
+  openedCredential,
+  shown,
+  typeOf,
+} from './stored-credential.js'
 
 /** The text that is shown in place of a secret. As a password in a request it means "keep the stored one". */
 export const SHOWN_SECRET = '********'
@@ -122,7 +129,7 @@ export function createCredentialChanges(deps: CredentialChangeDependencies): Cre
 /** A new secret can always be stored, also when the old one cannot be decrypted any more. */
 function openKept(credential: StoredCredential, box: SecretBox): string {
   try {
-    return opened(credential, box).password
+    return openedCredential(credential, box).password
   } catch (error) {
     if (!(error instanceof SecretBoxError)) throw error
     throw new ConflictError('credential_closed', `The stored secret cannot be opened: ${error.message}; give a new one`)

@@ -12,7 +12,7 @@ import { type CredentialChanges, createCredentialChanges } from './credential-ch
 import type { CredentialFile, CredentialFileProblem } from './credential-file.js'
 import type { HashicorpVault } from './hashicorp-vault.js'
 import type { SecretBox } from './secret-box.js'
-import { type ListedCredential, listed, noSuchCredential, opened, shown } from './stored-credential.js'
+import { type ListedCredential, listed, noSuchCredential, openedCredential, shown } from './stored-credential.js'
 import { withVaultSecret } from './vault-secret.js'
 
 /** The credentials of the database and of credentials.yaml. If both have a name, the file wins. */
@@ -78,12 +78,12 @@ export function createCredentials(deps: CredentialDependencies): Credentials {
       const inFile = (await file.all()).find((credential) => credential.name === name)
       if (inFile) return withVaultSecret(inFile, hashicorpVault)
       const credential = await findCredentialByName(store.read, name)
-      return credential ? withVaultSecret(opened(credential, box), hashicorpVault) : null
+      return credential ? withVaultSecret(openedCredential(credential, box), hashicorpVault) : null
     },
     async check() {
       const closed = (await listCredentials(store.read)).filter((credential) => {
         try {
-          return !opened(credential, box)
+          return !openedCredential(credential, box)
         } catch {
           return true
         }

@@ -49,7 +49,7 @@ export function listed(
 }
 
 /** A stored credential with its secret. @throws SecretBoxError */
-export function opened(credential: StoredCredential, box: SecretBox): OpenCredential {
+export function openedCredential(credential: StoredCredential, box: SecretBox): OpenCredential {
   return { ...shown(credential), password: box.open(credential.secret, credential.name) }
 }
 

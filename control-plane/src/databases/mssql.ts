@@ -2,7 +2,7 @@ import type * as Driver from 'tedious'
 import type { Connection, ConnectionConfiguration, Request } from 'tedious'
 import { keepConnections } from './connection-keeper.js'
 import type { AskLimits, Engine, RowTaker, Target } from './engine.js'
-import { type Bound, type Statement, fillStatement } from './statement.js'
+import { type BoundValue, type Statement, fillStatement } from './statement.js'
 
 /** What the driver is told of a server. Exported for its test: no such server is at hand. */
 export function mssqlConfiguration(target: Target, limits: AskLimits): ConnectionConfiguration {
@@ -119,7 +119,7 @@ export function plainColumn({ value, metadata }: MssqlColumn): unknown {
   return isWhole && typeof value === 'string' && Number.isSafeInteger(Number(value)) ? Number(value) : value
 }
 
-function bind({ TYPES }: typeof Driver, request: Request, name: string, value: Bound): void {
+function bind({ TYPES }: typeof Driver, request: Request, name: string, value: BoundValue): void {
   if (typeof value === 'boolean') return request.addParameter(name, TYPES.Bit, value)
   if (typeof value !== 'number') return request.addParameter(name, TYPES.NVarChar, value)
   if (!Number.isSafeInteger(value)) return request.addParameter(name, TYPES.Float, value)

@@ -1,6 +1,6 @@
 import type { Connection, Pool, PoolConnection } from 'mysql2'
 import { type AskLimits, type Engine, type Target, tlsOptions } from './engine.js'
-import { type Bound, fillStatement } from './statement.js'
+import { type BoundValue, fillStatement } from './statement.js'
 
 /** Connections to a MySQL or MariaDB server. The driver is loaded here, when the first form asks. */
 export async function openMysql(target: Target, limits: AskLimits): Promise<Engine> {
@@ -81,6 +81,6 @@ function run(connection: PoolConnection, sql: string): Promise<void> {
 }
 
 /** A whole number is sent as one: the server refuses any other kind after `limit`. */
-function sentValue(value: Bound): string | number | boolean | bigint | null {
+function sentValue(value: BoundValue): string | number | boolean | bigint | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value
 }

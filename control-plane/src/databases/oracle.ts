@@ -1,6 +1,6 @@
 import type { Connection, FetchTypeResponse, PoolAttributes } from 'oracledb'
 import type { AskLimits, Engine, RowTaker, Target } from './engine.js'
-import { type Bound, type Statement, fillStatement } from './statement.js'
+import { type BoundValue, type Statement, fillStatement } from './statement.js'
 
 /** Rows that are read at once. */
 const ROWS_AT_ONCE = 200
@@ -101,7 +101,7 @@ export async function openOracle(target: Target, limits: AskLimits): Promise<Eng
 }
 
 /** Older servers know no booleans in a statement. */
-function sentValue(value: Bound): string | number | null {
+function sentValue(value: BoundValue): string | number | null {
   return typeof value === 'boolean' ? Number(value) : value
 }
 

@@ -4,11 +4,11 @@ import { DatabaseProblem } from './problem.js'
 export type Dialect = 'postgres' | 'mysql' | 'mssql' | 'oracle'
 
 /** Where a placeholder stands. `escaped` is a text in which a backslash means something. */
-export type Place = 'value' | 'text' | 'escaped' | 'name' | 'comment'
+export type SqlPlace = 'value' | 'text' | 'escaped' | 'name' | 'comment'
 
 /** What the reader of a statement stands in. `depth` counts comments in comments. */
 export interface Inside {
-  readonly place: Place
+  readonly place: SqlPlace
   readonly end: string
   readonly depth: number
 }
@@ -40,18 +40,18 @@ export function isInWord(char: string, dialect: Dialect): boolean {
   return (dialect === 'postgres' || dialect === 'mysql' ? WORD : LONG_WORD).test(char)
 }
 
-const begins = (place: Place, end: string, length = 1): Begun => ({ inside: { place, end, depth: 1 }, length })
+const begins = (place: SqlPlace, end: string, length = 1): Begun => ({ inside: { place, end, depth: 1 }, length })
 
 /**
  * What begins at this place of a statement, or null.
  * @param continued how PostgreSQL reads a text that goes on after a line break
  * @throws DatabaseProblem when it begins something into which no value can be put safely
  */
-export function beginAt(text: string, at: number, dialect: Dialect, continued: Place | null): Begun | null {
+export function beginAt(text: string, at: number, dialect: Dialect, continued: SqlPlace | null): Begun | null {
   return beginComment(text, at, dialect) ?? BEGIN[dialect](text, at, continued)
 }
 
-const BEGIN: Readonly<Record<Dialect, (text: string, at: number, continued: Place | null) => Begun | null>> = {
+const BEGIN: Readonly<Record<Dialect, (text: string, at: number, continued: SqlPlace | null) => Begun | null>> = {
   postgres(text, at, continued) {
     const prefix = prefixOf(text, at, /^(?:e|u&)$/i)
     if (text[at] === "'") {

@@ -1,9 +1,9 @@
 import { DatabaseProblem } from './problem.js'
-import { type Dialect, type Inside, NESTS_COMMENTS, OUTSIDE, type Place, beginAt, isInWord } from './sql-dialects.js'
+import { type Dialect, type Inside, NESTS_COMMENTS, OUTSIDE, type SqlPlace, beginAt, isInWord } from './sql-dialects.js'
 
 /** A piece of a statement: SQL of the form, or a placeholder. `quote` is the mark around the text or name. */
 export type SqlPart =
-  { readonly sql: string } | { readonly placeholder: string; readonly place: Place; readonly quote: string }
+  { readonly sql: string } | { readonly placeholder: string; readonly place: SqlPlace; readonly quote: string }
 
 const PLACEHOLDER = /\$\(([^()]+)\)/y
 
@@ -17,7 +17,7 @@ export function sqlParts(given: string, dialect: Dialect): SqlPart[] {
   const parts: SqlPart[] = []
   let inside = OUTSIDE
   /** PostgreSQL goes on with a text after a line break, in the manner of its beginning. */
-  let continued: Place | null = null
+  let continued: SqlPlace | null = null
   let sql = ''
   let at = 0
 

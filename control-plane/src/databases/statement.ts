@@ -1,14 +1,14 @@
 import { DatabaseProblem } from './problem.js'
-import type { Dialect, Place } from './sql-dialects.js'
+import type { Dialect, SqlPlace } from './sql-dialects.js'
 import { type SqlPart, sqlParts } from './sql-parts.js'
 
 /** A value that is sent beside a statement. */
-export type Bound = string | number | boolean | null
+export type BoundValue = string | number | boolean | null
 
 /** A statement with marks for the values that are sent beside it. */
 export interface Statement {
   readonly sql: string
-  readonly values: readonly Bound[]
+  readonly values: readonly BoundValue[]
 }
 
 /** What stands for the nth value that is sent beside a statement. */
@@ -28,8 +28,8 @@ const MOST_VALUES = 1000
  * @throws DatabaseProblem
  */
 export function fillStatement(text: string, dialect: Dialect, value: (placeholder: string) => unknown): Statement {
-  const values: Bound[] = []
-  const mark = (one: Bound) => {
+  const values: BoundValue[] = []
+  const mark = (one: BoundValue) => {
     if (values.push(one) > MOST_VALUES) throw new DatabaseProblem(`the query has more than ${MOST_VALUES} values`)
     return MARKS[dialect](values.length)
   }
@@ -47,12 +47,12 @@ export function fillStatement(text: string, dialect: Dialect, value: (placeholde
 }
 
 /** An empty list is null, which is equal to nothing. */
-function boundValues(given: unknown): Bound[] {
+function boundValues(given: unknown): BoundValue[] {
   if (!Array.isArray(given)) return [boundOf(given)]
   return given.length === 0 ? [null] : given.map(boundOf)
 }
 
-function boundOf(given: unknown): Bound {
+function boundOf(given: unknown): BoundValue {
   if (given === null || given === undefined) return null
   if (typeof given === 'number' || typeof given === 'boolean') return given
   return textOf(given)
@@ -71,7 +71,7 @@ function plainText(given: NonNullable<unknown>): string {
 }
 
 /** @throws DatabaseProblem when the server would read this text as another one, however it is written */
-function refuseUnescapable(text: string, place: Place, dialect: Dialect): void {
+function refuseUnescapable(text: string, place: SqlPlace, dialect: Dialect): void {
   if (dialect === 'oracle' && place === 'name' && text.includes('"')) {
     throw new DatabaseProblem('a name of the query would have a quotation mark, which Oracle knows no way to write')
   }

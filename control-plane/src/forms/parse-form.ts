@@ -5,8 +5,8 @@ import type { Form, FormBase, FormError } from './form.js'
 import { type FormFile, formFile } from './form-schema.js'
 import { listedInventories } from './listed-inventories.js'
 import { LimitProblem, concurrencyOf, timeoutOf } from './parse-limits.js'
-import { notificationsOf } from './parse-notifications.js'
-import { readApproval, listOf, playbookFilesOf, playbookSettingsOf } from './parse-playbook.js'
+import { parseNotifications } from './parse-notifications.js'
+import { readApproval, textsIn, playbookFilesOf, playbookSettingsOf } from './parse-playbook.js'
 import { stepParser } from './parse-step.js'
 import { passwordKeys } from './subforms.js'
 
@@ -97,7 +97,7 @@ function limitsOf(
     return {
       timeoutMs: timeoutOf(timeout),
       concurrency: concurrencyOf(concurrency),
-      notifications: notificationsOf(notifications),
+      notifications: parseNotifications(notifications),
     }
   } catch (error) {
     throw error instanceof LimitProblem ? new YamlProblem(lineOf(...error.path), error.reason) : error
@@ -152,7 +152,7 @@ function parseParts<InFile extends object, Part extends { readonly name: string 
 
 /** `all` (or nothing), `none`, or the keys with commas between them. */
 function userExtravarsOf(given: FormFile['userExtravars']): string[] | null {
-  const keys = listOf(given).flatMap((text) => text.split(',').map((key) => key.trim()))
+  const keys = textsIn(given).flatMap((text) => text.split(',').map((key) => key.trim()))
   const named = keys.filter((key) => key !== '')
   if (named.length === 0 || named.includes('all')) return null
   return named.includes('none') ? [] : named

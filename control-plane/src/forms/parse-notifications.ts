@@ -12,7 +12,7 @@ const MOST_CHARACTERS = 320
  * Reads `notifications` of a form. When it says neither `onStatus` nor `onEvent`, every end is told.
  * @throws LimitProblem with the path of what is wrong
  */
-export function notificationsOf(given: unknown): FormNotifications | null {
+export function parseNotifications(given: unknown): FormNotifications | null {
   if (given === undefined || given === null) return null
   if (typeof given !== 'object' || Array.isArray(given)) {
     throw problem([], 'must be an object with recipients or channels', given)

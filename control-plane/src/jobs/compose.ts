@@ -22,7 +22,7 @@ import type { RunnerPort } from './record/runner-port.js'
 import type { JobEnds, SequencePort } from './record/sequence-port.js'
 
 /** What jobs need of the settings. */
-export interface JobSettings {
+export interface JobRoomSettings {
   readonly launchValidation: LaunchValidation
   readonly unknownFields: UnknownFields
   /** Number of jobs in a list when the client asks for no number. */
@@ -62,7 +62,7 @@ export async function carryJobsOver(
 }
 
 /** Builds everything that launches, shows, approves, ends and deletes jobs. */
-export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNeeds) {
+export function composeJobs(ground: Ground, settings: JobRoomSettings, needs: JobNeeds) {
   const { clock, timers, log, onClose } = ground
   const { store, forms, live, runners, sequences, subjects, grants, uploadSweeper, serviceClock } = needs
   const { maskExtravars: maskPattern, jobRetentionMs: keepMs } = settings

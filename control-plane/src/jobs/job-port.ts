@@ -5,7 +5,7 @@
 
 // How a job goes on or ends.
 export { abandonJob, abortUnstarted, endJob, failJob } from './end/ending.js'
-export { outcomeOf } from './end/outcome.js'
+export { jobOutcomeOf } from './end/outcome.js'
 export { approvedBefore } from './approve/approving.js'
 export { mayRun, takeBackOutdated } from './approve/outdated-approval.js'
 

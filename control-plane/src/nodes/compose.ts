@@ -1,5 +1,5 @@
 import type { Ground } from '../ground.js'
-import { notificationsOf } from '../store/open-notifications.js'
+import { openNotificationsOf } from '../store/open-notifications.js'
 import type { StoreSettings } from '../store/compose.js'
 import type { Store } from '../store/store.js'
 import { version } from '../version.js'
@@ -8,7 +8,7 @@ import { type Nodes, SOLE_NODE, createSharedNode } from './nodes.js'
 /** Builds this node's view of the nodes that share its database. On SQLite it is the only one. */
 export async function composeNodes(ground: Ground, { database }: StoreSettings, store: Store): Promise<Nodes> {
   const { clock, timers, random, log, onClose } = ground
-  const openPost = await notificationsOf(database, { timers, log })
+  const openPost = await openNotificationsOf(database, { timers, log })
   const nodes = openPost ? createSharedNode({ store, clock, timers, log, random, version, openPost }) : SOLE_NODE
   onClose(() => nodes.close())
   return nodes

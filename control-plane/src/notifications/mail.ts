@@ -31,7 +31,7 @@ export function createMails(settings: MailSettings | null): Attempt {
         stopped.promise,
       ])
     } catch (error) {
-      throw problemOf(error)
+      throw mailProblem(error)
     } finally {
       stopped.forget()
       transport.close()
@@ -65,7 +65,7 @@ function stopOf(signal: AbortSignal): { readonly promise: Promise<never>; forget
 }
 
 /** Only a refused address is final. Other problems can end, for example when somebody corrects the password. */
-function problemOf(error: unknown): DeliveryProblem {
+function mailProblem(error: unknown): DeliveryProblem {
   if (error instanceof DeliveryProblem) return error
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
   const isRefused = code === 'EENVELOPE' && typeof responseCode === 'number' && responseCode >= 500

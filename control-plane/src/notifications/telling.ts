@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js'
 import { type NewDelivery, insertDelivery } from '../store/service/notification-deliveries.js'
 import {
   type NotificationEvent,
-  type StoredEvent,
+  type StoredNotification,
   listEvents,
   takeEvent,
   tellsOf,
@@ -10,7 +10,7 @@ import {
 import { type NotificationTarget, listTargets } from '../store/service/notification-targets.js'
 import type { Queries, Store } from '../store/store.js'
 import { MAIL_LANE, laneOf } from './events.js'
-import { type NotificationWords, nameOf } from './words.js'
+import { type NotificationWords, eventNameOf } from './words.js'
 
 /** Most events that one transaction turns into deliveries. */
 const MOST_AT_ONCE = 50
@@ -31,9 +31,9 @@ export interface Telling {
 
 /** Makes the {@link Telling} of this node. */
 export function createTelling({ store, clock, words, newUid }: TellingDependencies): Telling {
-  function deliveriesOf({ event, at }: StoredEvent, targets: readonly NotificationTarget[]): NewDelivery[] {
+  function deliveriesOf({ event, at }: StoredNotification, targets: readonly NotificationTarget[]): NewDelivery[] {
     const jobId = event.kind === 'runner' ? null : event.job.id
-    const common = { event: nameOf(event), eventAt: at, jobId }
+    const common = { event: eventNameOf(event), eventAt: at, jobId }
     const hooks = targets
       .filter((target) => wants(target, event))
       .map((target) => {
@@ -49,7 +49,7 @@ export function createTelling({ store, clock, words, newUid }: TellingDependenci
     return [...hooks, ...mails]
   }
 
-  async function tell(queries: Queries, events: readonly StoredEvent[]): Promise<void> {
+  async function tell(queries: Queries, events: readonly StoredNotification[]): Promise<void> {
     const targets = await listTargets(queries)
     for (const event of events) {
       if (!(await takeEvent(queries, event.id))) continue
@@ -74,7 +74,7 @@ function wants(target: NotificationTarget, event: NotificationEvent): boolean {
   if (!target.isEnabled) return false
   if (event.kind === 'job' && isDeclared(event) && event.declared?.channels.includes(target.name)) return true
   const isChild = event.kind === 'job' && event.job.parent !== null
-  return !isChild && target.events.includes(nameOf(event))
+  return !isChild && target.events.includes(eventNameOf(event))
 }
 
 /** The mail addresses that get an event, each once. */

@@ -22,7 +22,7 @@ export function createWords(publicUrl: string | null): NotificationWords {
   const linkOf = (id: number) => (publicUrl === null ? null : `${publicUrl}/jobs/${id}`)
   return {
     bodyOf(uid, event, at) {
-      return JSON.stringify({ id: uid, event: nameOf(event), time: isoTime(at), ...contentOf(event, linkOf) })
+      return JSON.stringify({ id: uid, event: eventNameOf(event), time: isoTime(at), ...contentOf(event, linkOf) })
     },
     mailOf(event) {
       const lines = event.kind === 'runner' ? runnerLines(event) : jobLines(event)
@@ -36,7 +36,7 @@ export function createWords(publicUrl: string | null): NotificationWords {
 }
 
 /** The name of an event as receivers see it. */
-export function nameOf(event: NotificationEvent): TargetEvent | `job.${string}` {
+export function eventNameOf(event: NotificationEvent): TargetEvent | `job.${string}` {
   if (event.kind === 'approval') return 'job.approval'
   return `${event.kind}.${event.what}` as TargetEvent
 }

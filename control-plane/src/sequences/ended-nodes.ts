@@ -1,5 +1,5 @@
 import type { NodeResult } from './kind.js'
-import { isFinal } from './node-status.js'
+import { isFinalNodeStatus } from './node-status.js'
 import type { StoredNode, ParentJob } from './parent-job.js'
 
 /** What has happened to the nodes that are stored as running. */
@@ -63,7 +63,7 @@ export interface AbortStep {
 export function abortStep(nodes: readonly StoredNode[], { job }: Pick<ParentJob, 'job'>): AbortStep {
   const reason = `job ${job.id} was aborted`
   const changes = nodes
-    .filter((node) => !isFinal(node.status) && (node.status !== 'running' || isLost(node)))
+    .filter((node) => !isFinalNodeStatus(node.status) && (node.status !== 'running' || isLost(node)))
     .map((node): NodeResult => {
       const { identifier, subjobId } = node
       if (!isLost(node)) return { identifier, status: 'do not run', reason }

@@ -23,7 +23,7 @@ export function nodeStatusOf(text: string): NodeStatus {
 }
 
 /** Whether nothing changes the status any more. */
-export function isFinal(status: NodeStatus): boolean {
+export function isFinalNodeStatus(status: NodeStatus): boolean {
   return NODE_TRANSITIONS[status].length === 0
 }
 

@@ -130,7 +130,7 @@ function exchange(
     const options = { method, headers: sent, lookup, signal, agent: false }
     const request =
       url.protocol === 'https:' ? requestHttps(url, { ...options, ...tls }, answer) : requestHttp(url, options, answer)
-    request.on('error', (error) => fail(problemOf(error, url, signal)))
+    request.on('error', (error) => fail(requestProblem(error, url, signal)))
     request.end(body)
   })
 }
@@ -172,7 +172,7 @@ export function shownUrl({ origin, pathname }: URL): string {
   return origin + pathname
 }
 
-function problemOf(error: Error, url: URL, signal: AbortSignal): SourceProblem {
+function requestProblem(error: Error, url: URL, signal: AbortSignal): SourceProblem {
   if (error instanceof SourceProblem) return error
   if (signal.aborted) return new SourceProblem(`${shownUrl(url)} did not answer in time`)
   const { code } = error as NodeJS.ErrnoException

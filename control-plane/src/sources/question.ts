@@ -42,7 +42,7 @@ export interface Asker {
 }
 
 /** Two questions with one key are the same question. */
-export function keyOf(question: Question): string {
+export function questionKeyOf(question: Question): string {
   return JSON.stringify(question)
 }
 

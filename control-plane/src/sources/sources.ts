@@ -5,7 +5,7 @@ import type { Timers } from '../timers.js'
 import { createTurns } from '../turns.js'
 import { createAnswerCache } from './answer-cache.js'
 import { type Functions, refuseForbiddenDatabase } from './functions.js'
-import { type Answer, type Asked, type Asker, type Question, SourceProblem, keyOf } from './question.js'
+import { type Answer, type Asked, type Asker, type Question, SourceProblem, questionKeyOf } from './question.js'
 
 /** Asks what lies outside of this service, for fields of forms. */
 export interface Sources {
@@ -98,7 +98,7 @@ export function createSources(deps: SourcesDependencies): Sources {
       if (closed) return { ok: false, reason: 'the service is stopping' }
       if (!asker.mayReuse) return ask(asked, asker)
       // The rights of the asker are a part of the key. So nobody gets an answer that other rights have given.
-      const key = keyOf(asked.question) + functions.rightsIn(asked.question, asker)
+      const key = questionKeyOf(asked.question) + functions.rightsIn(asked.question, asker)
       const known = cache.find(key)
       if (known) return known
       const running = shared.get(key)

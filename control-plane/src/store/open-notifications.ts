@@ -9,7 +9,7 @@ import type {
  * How the control planes that share a database tell each other something; null where there is only one. The driver is
  * loaded when it is used.
  */
-export async function notificationsOf(
+export async function openNotificationsOf(
   place: DatabasePlace,
   deps: NotificationDependencies,
 ): Promise<((listener: NotificationListener) => Notifications) | null> {

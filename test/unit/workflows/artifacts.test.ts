@@ -3,7 +3,7 @@ import { createArtifacts } from '../../../control-plane/src/sequences/workflows/
 import {
   isConditionMet,
   receivedBy,
-  variablesOf,
+  nodeVariables,
   variablesUnderKey,
 } from '../../../control-plane/src/sequences/workflows/node-data.js'
 import { playbook } from './graph.js'
@@ -126,7 +126,7 @@ describe('variables of a node', () => {
 
   it('extra_data < received < extra_vars of the workflow < values of the form', () => {
     const one = { a: 1, b: 1, c: 1, d: 1 }
-    expect(variablesOf({ extraVars: { c: 3, d: 3 } }, { extraData: one }, { b: 2, c: 2, d: 2 }, { d: 4 })).toEqual({
+    expect(nodeVariables({ extraVars: { c: 3, d: 3 } }, { extraData: one }, { b: 2, c: 2, d: 2 }, { d: 4 })).toEqual({
       ...{ a: 1, b: 2, c: 3, d: 4 },
     })
   })

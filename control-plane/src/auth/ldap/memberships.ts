@@ -12,7 +12,7 @@ import {
 } from 'ldapts'
 import type { AskedGroups, Membership } from '../group-names.js'
 import type { LdapSettings } from '../provider-config.js'
-import { canonicalDn, isBelow, nameOf } from '../distinguished-name.js'
+import { canonicalDn, isBelow, nameOfDn } from '../distinguished-name.js'
 import { valuesOf } from './entry.js'
 
 /** Groups of one answer. Without pages, directories limit the number themselves. */
@@ -61,7 +61,7 @@ function namedByEntry({ groupsAttribute, groupsBase }: LdapSettings, entry: Entr
     const canonical = canonicalDn(value)
     if (canonical === null) return { name: groupsBase === null ? value : null }
     const counts = groupsBase === null || isBelow(canonical, groupsBase)
-    return { name: counts ? nameOf(value) : null, dn: value }
+    return { name: counts ? nameOfDn(value) : null, dn: value }
   })
 }
 

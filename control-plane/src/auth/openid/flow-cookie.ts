@@ -28,7 +28,7 @@ const Flow = Type.Object({
 const flowCheck = Compile(Flow)
 
 /** The user has signed in, and is asked whether the program that opened the browser may use the account. */
-const Question = Type.Object({
+const ConsentQuestion = Type.Object({
   userId: Type.Integer(),
   redirect: Type.String(),
   challenge: Type.String(),
@@ -36,10 +36,10 @@ const Question = Type.Object({
   /** The text that the page with the question sends back. No other page knows it. */
   ticket: Type.String(),
 })
-const questionCheck = Compile(Question)
+const questionCheck = Compile(ConsentQuestion)
 
 /** The question that a user answers before a program is signed in as them. */
-export type Question = Readonly<Static<typeof Question>>
+export type ConsentQuestion = Readonly<Static<typeof ConsentQuestion>>
 
 /** A sign-in that has begun at a provider. */
 export type Flow = Readonly<Static<typeof Flow>>
@@ -53,8 +53,8 @@ export interface FlowCookies {
   /** Null for a cookie that is not ours, was changed, or is too old. */
   open(text: string): Promise<Flow | null>
   /** The same for the question at the end. */
-  sealQuestion(question: Question): Promise<string>
-  openQuestion(text: string): Promise<Question | null>
+  sealQuestion(question: ConsentQuestion): Promise<string>
+  openQuestion(text: string): Promise<ConsentQuestion | null>
 }
 
 /** Tells the cookies of several sign-ins in one browser apart. It says nothing about the sign-in. */

@@ -2,7 +2,7 @@ import type { FormModel } from '@holdfast/client'
 import { type Answers, valueText } from './ask-form.js'
 
 /** One line for each answer, without passwords. */
-export function summaryOf(form: FormModel, { values, files }: Answers): string[] {
+export function answersSummary(form: FormModel, { values, files }: Answers): string[] {
   const lines: string[] = []
   for (const { step, fields } of form.parts) {
     const own = (step === null ? values : values[step]) as Readonly<Record<string, unknown>> | undefined

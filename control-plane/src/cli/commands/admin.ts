@@ -1,6 +1,6 @@
 import { writeAnswer } from '../show/answer.js'
 import { command, type Run } from './common.js'
-import { type HostSettings, hostOptions, settingsOf, translated } from './host.js'
+import { type HostSettings, hostOptions, hostSettings, translated } from './host.js'
 
 /** `holdfast admin reset-password`: for an admin who has lost the password. It runs on the host of the control plane. */
 const resetPasswordCommand = (run: Run) =>
@@ -23,7 +23,7 @@ const resetPasswordCommand = (run: Run) =>
         ),
     handler: async (args) => {
       const { terminal } = run
-      const settings = await settingsOf(args, terminal.environment)
+      const settings = await hostSettings(args, terminal.environment)
       const username = args.user ?? settings.admin.username
       const password = await translated(() => reset(settings.database, username, args.unblock))
       if (terminal.stdout.isTerminal && !args.json) await terminal.stderr.write(`The new password of ${username}:\n`)

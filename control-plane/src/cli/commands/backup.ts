@@ -6,7 +6,7 @@ import { UsageError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
 import { writeLine } from '../terminal.js'
 import { command, type Run } from './common.js'
-import { type HostArgs, type HostSettings, hostOptions, settingsOf, translated } from './host.js'
+import { type HostArgs, type HostSettings, hostOptions, hostSettings, translated } from './host.js'
 
 const PARTS = ['forms', 'workflows', 'playbooks', 'config', 'uploads', 'secrets'] as const
 type Part = (typeof PARTS)[number]
@@ -36,7 +36,7 @@ export const backupCommand = (run: Run) =>
         ),
     handler: async (args) => {
       const { terminal } = run
-      const settings = await settingsOf(args, terminal.environment)
+      const settings = await hostSettings(args, terminal.environment)
       const order = { ...(await commonOrder(settings, args)), version, now: Date.now() }
       if (order.parts.includes('secrets') && order.passphrase === null) {
         await writeLine(
@@ -82,7 +82,7 @@ export const restoreCommand = (run: Run) =>
         ),
     handler: async (args) => {
       const { terminal } = run
-      const settings = await settingsOf(args, terminal.environment)
+      const settings = await hostSettings(args, terminal.environment)
       const kept = settings.database.kind === 'sqlite' ? `${settings.database.path}.before-restore-${stamp()}` : ''
       const order = { ...(await commonOrder(settings, args)), replacing: args.replace ? kept : null }
       const { restoreBackup } = await import('../../backup/restore-backup.js')

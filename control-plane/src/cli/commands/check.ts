@@ -2,7 +2,7 @@ import { EXIT } from '../exit-codes.js'
 import { printable } from '../show/printable.js'
 import { writeLine } from '../terminal.js'
 import { command, type Run } from './common.js'
-import { hostOptions, settingsOf } from './host.js'
+import { hostOptions, hostSettings } from './host.js'
 
 /** `holdfast check`: the first command when something is wrong. An admin runs it on the host of the control plane. */
 export const checkCommand = (run: Run) =>
@@ -14,7 +14,7 @@ export const checkCommand = (run: Run) =>
       ),
     handler: async (args) => {
       const { terminal } = run
-      const settings = await settingsOf(args, terminal.environment)
+      const settings = await hostSettings(args, terminal.environment)
       // Loaded only here: the client commands need nothing of the control plane.
       const { checkControlPlane } = await import('../../check/check.js')
       const say = (line: string): Promise<void> => writeLine(terminal.stdout, printable(line))

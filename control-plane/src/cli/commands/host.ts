@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util'
 import { SettingsError } from '@holdfast/protocol'
 import type { Argv } from 'yargs'
 import { ConflictError, DatabaseHeldError, HoldfastError, UnavailableError } from '../../errors.js'
-import { CliError, NotFoundError, UnreachableError, UsageError } from '../errors.js'
+import { CliError, UnknownNameError, UnreachableError, UsageError } from '../errors.js'
 import { EXIT } from '../exit-codes.js'
 
 /** Where a command of the host of the control plane finds its settings. */
@@ -28,14 +28,14 @@ export function hostOptions<T>(yargs: Argv<T>) {
 }
 
 /** The settings of the control plane of this host. */
-export type HostSettings = Awaited<ReturnType<typeof settingsOf>>
+export type HostSettings = Awaited<ReturnType<typeof hostSettings>>
 
 /**
  * Reads the settings of the control plane of this host. The code of the control plane is loaded only here, because most
  * commands do not need it.
  * @throws UsageError
  */
-export async function settingsOf(args: HostArgs, environment: NodeJS.ProcessEnv) {
+export async function hostSettings(args: HostArgs, environment: NodeJS.ProcessEnv) {
   const { readSettings } = await import('../../settings.js')
   const flags = { PERSISTENT_PATH: args.persistentPath }
   try {
@@ -57,7 +57,7 @@ export async function translated<Answer>(work: () => Promise<Answer>): Promise<A
     if (error instanceof DatabaseHeldError) throw new CliError(EXIT.databaseHeld, `${error.message}.`, { cause: error })
     if (error instanceof UnavailableError) throw new UnreachableError(`${error.message}.`, { cause: error })
     if (error instanceof ConflictError) throw new CliError(EXIT.refused, `${error.message}.`, { cause: error })
-    if (error instanceof HoldfastError) throw new NotFoundError(`${error.message}.`)
+    if (error instanceof HoldfastError) throw new UnknownNameError(`${error.message}.`)
     throw error
   }
 }

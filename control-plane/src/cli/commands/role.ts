@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Role } from '@holdfast/client'
-import { NotFoundError } from '../errors.js'
+import { UnknownNameError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
 import { type Column, fieldsText, tableText } from '../show/table.js'
 import { userName } from '../show/user-name.js'
@@ -45,7 +45,7 @@ const showCommand = (run: Run) =>
       const client = await clientOf(run, args)
       const [{ records }, { forms }] = await Promise.all([client.listRoles(), client.getConfig()])
       const role = records.find(({ name }) => name === args.role)
-      if (!role) throw new NotFoundError(`There is no role ${args.role}; holdfast role list shows them.`)
+      if (!role) throw new UnknownNameError(`There is no role ${args.role}; holdfast role list shows them.`)
       const launches = forms.filter((form) => rolesOf(form).includes(role.name)).map(({ name }) => name)
       await writeAnswer(stdout, args.json, { ...role, forms: launches }, () => {
         const { name, groups, users, runners, credentials, scopes } = role

@@ -1,5 +1,5 @@
 import type { ApiToken } from '@holdfast/client'
-import { NotFoundError, UsageError } from '../errors.js'
+import { UnknownNameError, UsageError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
 import type { Column } from '../show/table.js'
 import { localTime } from '../show/time.js'
@@ -83,7 +83,7 @@ function oneOf(tokens: readonly ApiToken[], which: string): ApiToken {
   const meant = tokens.filter((token) => token.sid === which || token.name === which)
   const [token] = meant
   // The message does not repeat what was typed, because it may be the token itself.
-  if (!token) throw new NotFoundError('You have no API token of that sid or name; see holdfast token list.')
+  if (!token) throw new UnknownNameError('You have no API token of that sid or name; see holdfast token list.')
   if (meant.length === 1) return token
   throw new UsageError(`Several API tokens have that name: ${meant.map(({ sid }) => sid).join(', ')}. Give the sid.`)
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Job, JobRecord } from '@holdfast/client'
-import { isPassing, NotFoundError } from '../errors.js'
+import { isPassingFailure, UnknownNameError } from '../errors.js'
 import { mayStillEnd, exitCodeOf } from '../exit-codes.js'
-import { fetchJob, readOutput } from './job-reader.js'
+import { fetchJob, readOutputPiece } from './job-reader.js'
 import { createWake } from './wake.js'
-import { RECONNECT_MS, watchChanges } from './watch-changes.js'
+import { WATCH_AGAIN_MS, watchChanges } from './watch-changes.js'
 
 /** Takes what is seen of a job that is followed. */
 export interface FollowSink {
@@ -58,10 +58,10 @@ export async function followJob(
         signal.throwIfAborted()
       } catch (error) {
         // Without a first answer there is nothing to go on with, so the command fails.
-        if (!isPassing(error) || position.status === '') throw error
+        if (!isPassingFailure(error) || position.status === '') throw error
         if (!lost) await sink.connectionLost(error)
         lost = true
-        await delay(RECONNECT_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
+        await delay(WATCH_AGAIN_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
       }
     }
   } finally {
@@ -83,7 +83,7 @@ interface Position {
 function requireSameRun(position: Position, jobId: number, run: string | null): void {
   position.run ??= run
   if (run === null || run === position.run) return
-  throw new NotFoundError(
+  throw new UnknownNameError(
     `Job ${jobId} is another job now (run ${run}): the database of the control plane was restored, and the number was ` +
       `given again. The job that was followed is run ${position.run}; if it goes on, its runner brings it back under ` +
       'another number. Look for it with: holdfast job list',
@@ -107,7 +107,7 @@ async function readNews(
     await sink.status(job)
   }
   for (;;) {
-    const piece = await readOutput(client, jobId, position.offset, signal)
+    const piece = await readOutputPiece(client, jobId, position.offset, signal)
     requireSameRun(position, jobId, piece.runId)
     if (piece.bytes.length === 0) break
     await sink.output(piece.bytes, position.offset)

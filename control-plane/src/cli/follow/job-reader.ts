@@ -14,7 +14,7 @@ export interface OutputPiece {
 }
 
 /** Reads the bytes of a job's output from an offset on; empty when there are none yet. */
-export async function readOutput(
+export async function readOutputPiece(
   client: Client,
   jobId: number,
   offset: number,

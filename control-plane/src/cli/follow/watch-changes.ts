@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '@holdfast/client'
-import { CliError, isPassing } from '../errors.js'
+import { CliError, isPassingFailure } from '../errors.js'
 import { serverSentEvents } from './sse-lines.js'
 
 /** How long to wait before connecting again, in milliseconds. The server asks for the same time in its `hello`. */
-export const RECONNECT_MS = 3_000
+export const WATCH_AGAIN_MS = 3_000
 
 /** A stream that is silent for this long is dead, in milliseconds. The server pings every 15 s. */
 const SILENCE_MS = 45_000
@@ -26,10 +26,10 @@ export async function watchChanges(
     } catch (error) {
       if (signal.aborted) return
       // An error that is no CliError means that the connection broke in the middle.
-      if (error instanceof CliError && !isPassing(error)) throw error
+      if (error instanceof CliError && !isPassingFailure(error)) throw error
     }
     changed()
-    await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
+    await delay(WATCH_AGAIN_MS, undefined, { signal }).catch(() => undefined)
   }
 }
 

@@ -5,7 +5,14 @@ import { putAt } from '../values/extravars.js'
 import { fillScript } from '../values/fill-script.js'
 import type { Resolved } from '../values/placeholders.js'
 import { isPlainObject, partOf } from '../values/plain.js'
-import { type CheckContext, type CheckInput, type CheckResult, MAX_ROWS, NO_PARENT, type Parent } from './context.js'
+import {
+  type CheckContext,
+  type CheckInput,
+  type CheckResult,
+  MAX_ROWS,
+  NO_PARENT,
+  type ParentValues,
+} from './context.js'
 import { type CheckDetails, detailsOf, together } from './report.js'
 import type { Scope } from './scope-type.js'
 import { createScope } from './scope.js'
@@ -74,7 +81,7 @@ function unknownUploads({ fields, uploads }: CheckInput): CheckDetails {
 }
 
 /** In a wizard, `__parent__` holds the form's own fields and the steps. A step that was not taken holds nothing. */
-function parentOfSteps(form: Scope, steps: ReadonlyMap<string, Scope>, wizard: readonly WizardStep[]): Parent {
+function parentOfSteps(form: Scope, steps: ReadonlyMap<string, Scope>, wizard: readonly WizardStep[]): ParentValues {
   return {
     resolve(path): Resolved {
       const step = typeof path[0] === 'string' ? steps.get(path[0]) : undefined
@@ -89,7 +96,7 @@ function parentOfSteps(form: Scope, steps: ReadonlyMap<string, Scope>, wizard: r
 }
 
 /** Whether a step is shown. A text is the reason why that cannot be known. */
-function isShown(step: WizardStep, parent: Parent, context: CheckContext): boolean | string {
+function isShown(step: WizardStep, parent: ParentValues, context: CheckContext): boolean | string {
   if (step.when === null) return true
   const resolve = (path: readonly (string | number)[]): Resolved => {
     if (path[0] === '__parent__') return parent.resolve(path.slice(1))

@@ -1,4 +1,4 @@
-import { type Answer, type Question, keyOf } from '../../sources/question.js'
+import { type Answer, type Question, questionKeyOf } from '../../sources/question.js'
 import type { Field, FieldSource } from '../fields/field.js'
 import { fillScript } from '../values/fill-script.js'
 import { fillText, findPlaceholders, resolvePlaceholder } from '../values/placeholders.js'
@@ -23,11 +23,11 @@ export function isComputed(source: FieldSource): source is ComputedSource {
 
 /** Computes what the source of a field gives. */
 export function runSource(field: Field, source: ComputedSource, scope: Scope): FieldValue {
-  if (source.kind === 'local') return runScript(field, source.expression, scope)
+  if (source.kind === 'local') return runFieldScript(field, source.expression, scope)
   const computed =
     source.kind === 'query'
       ? runQuery(field, source, scope)
-      : runScript(field, source.expression, scope, 'stop at missing', true)
+      : runFieldScript(field, source.expression, scope, 'stop at missing', true)
   if (computed.waiting !== null || source.jq === null || computed.value === undefined) return computed
   const filter: Question = { kind: 'function', name: 'fnJq', given: [computed.value, source.jq], template: '' }
   return answered(ask(field, filter, scope))
@@ -65,7 +65,7 @@ function filledConfig(config: unknown, scope: Scope): { readonly value: unknown 
 
 /** The answer that is there already. Otherwise the question is noted, and asked outside of the check. */
 function ask(field: Field, question: Question, { context }: Scope): Answer | null {
-  const key = keyOf(question)
+  const key = questionKeyOf(question)
   const answer = context.answers.get(key) ?? null
   if (answer === null) context.asked.set(key, { question, field: field.name, keepMs: field.keepMs ?? null })
   return answer
@@ -81,7 +81,7 @@ function answered(answer: Answer | null): FieldValue {
  * @param missing whether a missing value stops the evaluation; the field itself may say so, too
  * @param isServer the script is read as an expression if possible, and may ask sources
  */
-export function runScript(
+export function runFieldScript(
   field: Field,
   script: string,
   scope: Scope,

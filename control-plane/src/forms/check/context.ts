@@ -69,11 +69,11 @@ export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' 
 }
 
 /** The values around a row or step, which `__parent__` means there. */
-export interface Parent {
+export interface ParentValues {
   resolve(path: readonly PathStep[]): Resolved
   /** The values as an object, for a script that names them. */
   object(script: string): PlainObject
 }
 
 /** For a field that lies in no other field. */
-export const NO_PARENT: Parent = { resolve: () => ({ known: false, value: undefined }), object: () => ({}) }
+export const NO_PARENT: ParentValues = { resolve: () => ({ known: false, value: undefined }), object: () => ({}) }

@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field.js'
 import { fillText } from '../values/placeholders.js'
-import { runScript } from './computed.js'
+import { runFieldScript } from './computed.js'
 import type { Scope } from './scope-type.js'
 
 /** The value of a field for which the client sent nothing, or why that cannot be known. */
@@ -19,7 +19,7 @@ export function defaultOf(field: Field, scope: Scope): Fallback {
   const given = field.default
   if (typeof given !== 'string') return { value: given }
   if (field.evalDefault) {
-    const computed = runScript(field, given, scope, 'allow missing')
+    const computed = runFieldScript(field, given, scope, 'allow missing')
     return computed.waiting === null ? { value: computed.value } : { waiting: computed.waiting }
   }
   const filled = fillText(given, (path) => scope.resolve(path))

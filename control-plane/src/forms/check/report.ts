@@ -121,7 +121,7 @@ export function rowErrorOf(details: CheckDetails, index: number | null): RowErro
 }
 
 /** The findings for the log: fields and rules, never a value. `field (rule)`, `list[2].field (rule)`. */
-export function summaryOf(details: CheckDetails): string[] {
+export function findingsSummary(details: CheckDetails): string[] {
   const own = Object.entries(details.validationErrors).flatMap(([name, errors]) =>
     errors.map((error) => `${name} (${error.type})`),
   )
@@ -129,7 +129,7 @@ export function summaryOf(details: CheckDetails): string[] {
     rows.flatMap((row) => {
       const place = row.index === undefined ? name : `${name}[${row.index}]`
       const below = { ...NOTHING_WRONG, validationErrors: row.validationErrors, rowErrors: row.rowErrors ?? {} }
-      return summaryOf(below).map((line) => `${place}.${line}`)
+      return findingsSummary(below).map((line) => `${place}.${line}`)
     }),
   )
   return [...own, ...inRows, ...details.uploads.map((name) => `${name} (upload)`)]

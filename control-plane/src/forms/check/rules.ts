@@ -1,4 +1,4 @@
-import type { Bound, Field } from '../fields/field.js'
+import type { Limit, Field } from '../fields/field.js'
 import { parsePath } from '../fields/model-path.js'
 import type { Evaluator } from './evaluator.js'
 import { isSpecialChoice } from '../values/choices.js'
@@ -58,7 +58,7 @@ function isGiven(field: Field, value: unknown): boolean {
 }
 
 /** A limit that cannot be known, or that is no number, is not applied. */
-function boundOf(bound: Bound | null, resolve: Resolve): number | null {
+function boundOf(bound: Limit | null, resolve: Resolve): number | null {
   if (bound === null) return null
   if (typeof bound === 'number') return bound
   const filled = fillText(bound, resolve)

@@ -1,7 +1,7 @@
 import type { Field } from '../fields/field.js'
 import type { PathStep } from '../fields/model-path.js'
 import type { PlainObject } from '../values/plain.js'
-import type { CheckContext, Parent } from './context.js'
+import type { CheckContext, ParentValues } from './context.js'
 import type { FieldValue } from './field-value.js'
 import type { FieldFinding } from './report.js'
 
@@ -9,14 +9,14 @@ import type { FieldFinding } from './report.js'
  * The fields of a form, row or step with their values. A field is computed once, when something asks for it. A field
  * that needs its own value waits for ever, and an error says so. There is no other order of evaluation.
  */
-export interface Scope extends Parent {
+export interface Scope extends ParentValues {
   readonly fields: readonly Field[]
   readonly context: CheckContext
-  readonly parent: Parent
+  readonly parent: ParentValues
   /** What the client sent. */
   readonly sent: PlainObject
   /** Makes the scope of a row, or of the object of a field. A row has a scope of its own, and a scope reads rows. */
-  open(fields: readonly Field[], sent: PlainObject, context: CheckContext, parent: Parent): Scope
+  open(fields: readonly Field[], sent: PlainObject, context: CheckContext, parent: ParentValues): Scope
   valueOf(field: Field): FieldValue
   findings(): FieldFinding[]
   /** The values as people see them in the form: what other fields and `__parent__` refer to. */

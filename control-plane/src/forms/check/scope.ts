@@ -4,7 +4,7 @@ import { columnOf } from '../values/choices.js'
 import { type Resolved } from '../values/placeholders.js'
 import { type PlainObject, isPlainObject, partOf } from '../values/plain.js'
 import { type FieldValue, HIDDEN, waitingFor } from './field-value.js'
-import { type CheckContext, type Parent } from './context.js'
+import { type CheckContext, type ParentValues } from './context.js'
 import { createFindings } from './findings.js'
 import { createOutputs } from './outputs.js'
 import type { Scope } from './scope-type.js'
@@ -12,7 +12,12 @@ import { type DependencyLookup, isVisible } from './visible.js'
 import { readField } from './read-field.js'
 
 /** @see Scope */
-export function createScope(fields: readonly Field[], sent: PlainObject, context: CheckContext, parent: Parent): Scope {
+export function createScope(
+  fields: readonly Field[],
+  sent: PlainObject,
+  context: CheckContext,
+  parent: ParentValues,
+): Scope {
   const byName = new Map(fields.map((field) => [field.name, field]))
   const values = new Map<string, FieldValue | 'in progress'>()
 
@@ -67,12 +72,6 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     return resolved(asPlaceholder && field.type === 'enum' ? placeholderOf(field, value) : value)
   }
 
-  /** The fields that a script names. Computing all fields would also compute those that need this field. */
-  function namedOf(script: string): Field[] {
-    const tokens = [...script.matchAll(NAMED_OF_PARENT)].map(([token]) => token)
-    return fields.filter(({ name }) => tokens.some((token) => token === name || token.startsWith(`${name}-`)))
-  }
-
   const scope: Scope = {
     fields,
     context,
@@ -83,13 +82,19 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     findings: () => fields.map(findingOf),
     resolve: (path) => resolveWith(path, true),
     object(script) {
-      const named = namedOf(script).filter((field) => values.get(field.name) !== 'in progress')
+      const named = namedIn(script, fields).filter((field) => values.get(field.name) !== 'in progress')
       const above = script.includes('__parent__.__parent__') ? { __parent__: parent.object(script) } : {}
       return { ...above, ...Object.fromEntries(named.map((field) => [field.name, valueOf(field).value])) }
     },
     ...createOutputs(fields, valueOf),
   }
   return scope
+}
+
+/** The fields that a script names. Computing all fields would also compute those that need this field. */
+function namedIn(script: string, fields: readonly Field[]): Field[] {
+  const tokens = [...script.matchAll(NAMED_OF_PARENT)].map(([token]) => token)
+  return fields.filter(({ name }) => tokens.some((token) => token === name || token.startsWith(`${name}-`)))
 }
 
 /** `__parent__.name` and `__parent__['name']` in a script. */

@@ -42,7 +42,7 @@ export type Dependency =
 export type DependencyFn = 'and' | 'or' | 'nand' | 'nor'
 
 /** A bound as the file has it: a number, or a text that may hold placeholders. */
-export type Bound = number | string
+export type Limit = number | string
 
 /** A regular expression that a value has to match, and the message if it does not. */
 export interface PatternRule {
@@ -59,12 +59,12 @@ export interface FieldRule {
 /** The rules of a field; null: it has no such rule. */
 export interface FieldRules {
   readonly required: boolean
-  readonly minSize: Bound | null
-  readonly maxSize: Bound | null
-  readonly minValue: Bound | null
-  readonly maxValue: Bound | null
-  readonly minLength: Bound | null
-  readonly maxLength: Bound | null
+  readonly minSize: Limit | null
+  readonly maxSize: Limit | null
+  readonly minValue: Limit | null
+  readonly maxValue: Limit | null
+  readonly minLength: Limit | null
+  readonly maxLength: Limit | null
   readonly regex: PatternRule | null
   readonly validIf: FieldRule | null
   readonly validIfNot: FieldRule | null

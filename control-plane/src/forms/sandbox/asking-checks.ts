@@ -1,6 +1,6 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Timers } from '../../timers.js'
-import { type Answer, type Asked, type Asker, keyOf } from '../../sources/question.js'
+import { type Answer, type Asked, type Asker, questionKeyOf } from '../../sources/question.js'
 import type { Sources } from '../../sources/sources.js'
 import type { CheckInput, CheckResult } from '../check/context.js'
 import type { LaunchChecks } from './launch-checks.js'
@@ -45,7 +45,7 @@ export function createAskingChecks(
       const running = new Map<string, Promise<void>>()
       let isOver = false
       const begin = (asked: Asked) => {
-        const key = keyOf(asked.question)
+        const key = questionKeyOf(asked.question)
         if (running.has(key) || answers.has(key)) return
         if (running.size + answers.size >= MAX_QUESTIONS) {
           answers.set(key, { ok: false, reason: `the form asks more than ${MAX_QUESTIONS} questions` })

@@ -1,7 +1,7 @@
 import { type QuickJSContext, newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
 import type { AskInScript, Evaluated, Evaluator } from '../check/evaluator.js'
-import { runScript } from './run-script.js'
+import { runInEngine } from './run-script.js'
 import { type ScriptContext, makeScriptContext } from './script-context.js'
 import { TIME_FUNCTION, timePrelude } from './host/prelude-time.js'
 import { createHostIntl } from './host/intl.js'
@@ -100,7 +100,7 @@ function openEvaluator(take: () => ScriptContext, now: number): QuickJsEvaluator
     ticks = 0
     began = performance.now()
     try {
-      return resultOf(runScript(contextFor(kind), script))
+      return resultOf(runInEngine(contextFor(kind), script))
     } catch (error) {
       // A trap of WebAssembly leaves the engine in pieces; errors of the script arrive as plain ones.
       if (error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')) broken = true

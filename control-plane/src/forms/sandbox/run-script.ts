@@ -1,7 +1,7 @@
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 
 /** The value of a script. @throws Error with the reason when the script fails */
-export function runScript(context: QuickJSContext, script: string): unknown {
+export function runInEngine(context: QuickJSContext, script: string): unknown {
   const result = context.evalCode(script, 'expression.js')
   if (result.error) return fail(context, result.error)
   const value = settled(context, result.value)

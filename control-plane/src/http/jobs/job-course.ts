@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Readable } from 'node:stream'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Type } from 'typebox'
-import { LETTERS, type Outcome } from '../../jobs/course/course.js'
+import { LETTERS, type TaskOutcome } from '../../jobs/course/course.js'
 import type { Courses } from '../../jobs/course/courses.js'
 import { type Matrix, matrixOf, outlinePages } from '../../jobs/course/outline.js'
 import { InvalidInputError } from '../../errors.js'
@@ -32,7 +32,7 @@ export interface JobCourseDependencies {
 }
 
 const tags = ['job']
-const OUTCOMES = Object.keys(LETTERS).filter((word): word is Outcome => word !== 'none')
+const OUTCOMES = Object.keys(LETTERS).filter((word): word is TaskOutcome => word !== 'none')
 
 const count = () => Type.Integer()
 
@@ -156,7 +156,7 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
         const filter = {
           hosts: hosts?.split(','),
           tasks: tasks?.split(',').map((id) => wholeNumberOf(id, 'tasks')),
-          outcomes: outcome?.split(',').map(outcomeOf),
+          outcomes: outcome?.split(',').map(askedOutcome),
         }
         const job = await requireVisible(reading.queries, callerOf(request), idOf(request.params))
         const course = await courses.of(job.id)
@@ -248,7 +248,7 @@ function searchRoute({
   }
 }
 
-function outcomeOf(word: string): Outcome {
+function askedOutcome(word: string): TaskOutcome {
   const outcome = OUTCOMES.find((known) => known === word)
   if (outcome) return outcome
   throw new InvalidInputError('invalid_outcome', `outcome must be of ${OUTCOMES.join(', ')}`, { outcome: word })

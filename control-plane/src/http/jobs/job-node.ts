@@ -4,7 +4,7 @@ import { type NodesDependencies, readNodes } from '../../jobs/detail/nodes.js'
 import type { JobReading } from '../../jobs/read/reading.js'
 import { readNode } from '../../sequences/workflows/read-node.js'
 import { callerOf } from '../route/guards.js'
-import { JobNode, NodeRecord } from './job-schemas.js'
+import { JobNodeRecord, NodeRecord } from './job-schemas.js'
 import { IdParams, answers, asList, idOf, listOf } from '../route/schemas.js'
 
 /** Routes for the steps and nodes of a job that consists of other jobs. */
@@ -41,7 +41,7 @@ export function jobNodeRoutes(reading: JobReading, nodes: NodesDependencies): Fa
             ...IdParams.properties,
             nodeId: Type.String({ description: 'The identifier of the node, as the workflow file has it' }),
           }),
-          response: answers(JobNode, 400, 403, 404),
+          response: answers(JobNodeRecord, 400, 403, 404),
         },
       },
       async (request) => readNode(reading, callerOf(request), idOf(request.params), request.params.nodeId),

@@ -110,7 +110,7 @@ export const Job = Type.Object(
 )
 
 /** The answer of a launch. */
-export const Launched = Type.Object(
+export const LaunchAnswer = Type.Object(
   {
     id: Type.Integer({ description: 'Of the new job' }),
     unknown_fields: Type.Optional(
@@ -142,7 +142,7 @@ export const AbortQuery = Type.Object({
 const Identifiers = Type.Array(Type.String())
 
 /** A node of a workflow job. */
-export const JobNode = Type.Object({
+export const JobNodeRecord = Type.Object({
   node: Type.Object({
     identifier: Type.String(),
     name: Type.String({ description: 'The playbook, the other workflow, or what the approval asks' }),

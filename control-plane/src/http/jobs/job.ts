@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { type ActionDependencies, abort, remove } from '../../jobs/end/actions.js'
+import { type ActionDependencies, abort, removeJob } from '../../jobs/end/actions.js'
 import { type LaunchDependencies, launchJob } from '../../jobs/launch/launch.js'
 import { type JobDetailDependencies, readJobDetail } from '../../jobs/detail/detail.js'
 import { readJobsWithPlaces } from '../../jobs/detail/list-places.js'
@@ -8,7 +8,7 @@ import { readJobs } from '../../jobs/read/reading.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { callerOf } from '../route/guards.js'
 import { relaunchRoutes } from './job-relaunch.js'
-import { AbortQuery, Job, JobList, LaunchBody, Launched } from './job-schemas.js'
+import { AbortQuery, Job, JobList, LaunchBody, LaunchAnswer } from './job-schemas.js'
 import { ListQuery, listRequestOf } from './job-list-query.js'
 import { JSON_TYPE, listText, streamOf, streamed, withText } from '../route/long-answer.js'
 import { IdParams, Message, answers, booleanText, idOf } from '../route/schemas.js'
@@ -43,7 +43,7 @@ export function jobRoutes({ detail, launching, actions }: JobRouteDependencies):
           description: LAUNCH_RULES,
           operationId: 'launchJob',
           body: LaunchBody,
-          response: answers(Launched, 400, 403, 404, 409, 413, 422, 429),
+          response: answers(LaunchAnswer, 400, 403, 404, 409, 413, 422, 429),
         },
       },
       async (request) => {
@@ -165,7 +165,7 @@ function jobEndRoutes({ actions }: Pick<JobRouteDependencies, 'actions'>): Fasti
           response: answers(Message, 400, 403, 404, 409),
         },
       },
-      async (request) => ({ message: await remove(actions, callerOf(request), idOf(request.params)) }),
+      async (request) => ({ message: await removeJob(actions, callerOf(request), idOf(request.params)) }),
     )
   }
 }

@@ -40,7 +40,7 @@ const Credentials = Type.Object({
 })
 
 /** The tokens of a session. */
-export const Tokens = Type.Object(
+export const TokensAnswer = Type.Object(
   {
     token: Type.String({ description: 'The bearer of requests' }),
     refreshtoken: Type.String({ description: 'Good once, for the next pair' }),
@@ -78,7 +78,7 @@ export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncType
           security: [{}, { basic: [] }],
           querystring: Type.Object(longToken),
           body: Credentials,
-          response: answers(Tokens, 400, 401, 409, 429),
+          response: answers(TokensAnswer, 400, 401, 409, 429),
         },
         preValidation: async (request) => {
           const basic = basicCredentialsOf(request)
@@ -109,7 +109,7 @@ export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncType
           operationId: 'refreshTokens',
           security: [],
           body: Type.Object({ refreshtoken: Type.String({ minLength: 1, maxLength: 4096 }) }),
-          response: answers(Tokens, 400, 401, 429),
+          response: answers(TokensAnswer, 400, 401, 429),
         },
       },
       (request) => deps.sessions.refresh(request.body.refreshtoken, (user) => noteUser(request, user)),

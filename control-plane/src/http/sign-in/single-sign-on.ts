@@ -8,7 +8,7 @@ import type { FlowClient } from '../../auth/openid/open-id.js'
 import type { OpenIdKind } from '../../auth/provider-config.js'
 import type { Sessions } from '../../auth/sessions.js'
 import { HoldfastError, InvalidInputError, UnauthenticatedError } from '../../errors.js'
-import { Tokens, keepOutOfCaches, noteUser } from './auth.js'
+import { TokensAnswer, keepOutOfCaches, noteUser } from './auth.js'
 import { confirmRoutes } from './confirm-sign-in.js'
 import { clearedFlowCookie, flowCookieOf, flowCookies } from './flow-cookie.js'
 import { API_PREFIX } from '../route/paths.js'
@@ -140,7 +140,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           operationId: 'exchangeSignInCode',
           security: [],
           body: Exchange,
-          response: answers(Tokens, 400, 401, 429),
+          response: answers(TokensAnswer, 400, 401, 429),
         },
       },
       (request) => {
@@ -189,7 +189,7 @@ function providerRoutes(deps: SingleSignOnDependencies, kind: OpenIdKind): Fasti
           operationId: `finish${kind === 'oidc' ? 'Oidc' : 'Azuread'}SignIn`,
           security: [],
           querystring: CallbackQuery,
-          response: { ...answers(Tokens, 400, 401, 404, 429), 302: SentOn },
+          response: { ...answers(TokensAnswer, 400, 401, 404, 429), 302: SentOn },
         },
       },
       async (request, reply) => {

@@ -32,7 +32,7 @@ export const LETTERS = {
   unreachable: 'u',
 } as const
 /** One of the outcomes that have a letter. */
-export type Outcome = keyof typeof LETTERS
+export type TaskOutcome = keyof typeof LETTERS
 
 /** A play, a task or a handler. */
 export interface CourseRecord {
@@ -63,7 +63,7 @@ export interface CourseRecord {
   touched: number
 }
 
-const OUTCOMES: Readonly<Record<string, Outcome>> = {
+const OUTCOMES: Readonly<Record<string, TaskOutcome>> = {
   runner_on_ok: 'ok',
   runner_on_failed: 'failed',
   runner_on_skipped: 'skipped',
@@ -171,13 +171,13 @@ export class Course {
     return record
   }
 
-  #atHost(event: CourseEvent, word: Outcome): void {
+  #atHost(event: CourseEvent, word: TaskOutcome): void {
     if (event.host === null) return
     const head = headOf(event.line)
     const record = head.taskId === null ? undefined : this.#latest.get(head.taskId)
     if (!record) return
     const host = this.#numberOf(event.host)
-    const outcome = outcomeOf(word, head)
+    const outcome = taskOutcomeOf(word, head)
     if (record.cells.length <= host) this.#widen(record, host)
     if (record.cells[host] === 0) record.hosts += 1
     record.cells[host] = LETTERS[outcome].charCodeAt(0)
@@ -209,7 +209,7 @@ export class Course {
 }
 
 /** The outcome with its letter: what changed, and which failures did not count. */
-function outcomeOf(word: Outcome, head: EventHead): Outcome {
+function taskOutcomeOf(word: TaskOutcome, head: EventHead): TaskOutcome {
   if (word === 'ok' && head.changed) return 'changed'
   if (word === 'failed' && head.ignored) return 'ignored'
   if (word === 'failed' && head.rescued) return 'rescued'
@@ -217,7 +217,7 @@ function outcomeOf(word: Outcome, head: EventHead): Outcome {
 }
 
 /** As the recap counts: what changed is also ok, and so is a failure that was ignored. */
-function countIn(counts: CourseRecord['counts'], outcome: Outcome): void {
+function countIn(counts: CourseRecord['counts'], outcome: TaskOutcome): void {
   if (outcome === 'changed' || outcome === 'ok' || outcome === 'ignored') counts.ok += 1
   if (outcome === 'changed') counts.changed += 1
   if (outcome === 'ignored') counts.ignored += 1

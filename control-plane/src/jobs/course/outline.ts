@@ -1,4 +1,4 @@
-import { type Course, type CourseRecord, LETTERS, type Outcome } from './course.js'
+import { type Course, type CourseRecord, LETTERS, type TaskOutcome } from './course.js'
 
 /** Records that are converted at once. Others have their turn in between. */
 const RECORDS_PER_PAGE = 500
@@ -35,7 +35,7 @@ export interface MatrixFilter {
   readonly hosts?: readonly string[] | undefined
   readonly tasks?: readonly number[] | undefined
   /** Only tasks and hosts with one of these. */
-  readonly outcomes?: readonly Outcome[] | undefined
+  readonly outcomes?: readonly TaskOutcome[] | undefined
 }
 
 /** Hosts and tasks, and a letter for what came of each task at each host. */

@@ -9,7 +9,7 @@ import type { LaunchDependencies } from '../launch/launch.js'
 import { connectionsFor } from '../read/connected.js'
 import { type OutputIndexes } from '../read/output-index.js'
 import { type JobReading, type OutputForm, readJob } from '../read/reading.js'
-import { jobStatusOf, isFinal } from '../record/status.js'
+import { jobStatusOf, isFinalStatus } from '../record/status.js'
 import { isSequence } from '../record/sequence-port.js'
 import { actionsOf } from './can.js'
 import type { Estimates } from './estimates.js'
@@ -63,7 +63,7 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
     integrity: isSequence(row)
       ? null
       : {
-          state: isFinal(jobStatusOf(row.status)) ? (streams?.integrity ?? null) : ('growing' as const),
+          state: isFinalStatus(jobStatusOf(row.status)) ? (streams?.integrity ?? null) : ('growing' as const),
           output_sha256: streams?.output_sha256 ?? null,
           events_sha256: streams?.events_sha256 ?? null,
           verified_at: isoTime(streams?.verified_at ?? null),

@@ -8,7 +8,7 @@ import type { Queries } from '../../store/store.js'
 import type { Course } from '../course/course.js'
 import type { Courses } from '../course/courses.js'
 import { type Connections, isConnected } from '../read/connected.js'
-import { isFinal, jobStatusOf } from '../record/status.js'
+import { isFinalStatus, jobStatusOf } from '../record/status.js'
 
 /** Where a job is. `lost`: its runner is not connected, or has not named the job since it connected. */
 export const PLACE_STATES = ['queued', 'offered', 'claimed', 'running', 'waiting', 'lost'] as const
@@ -30,7 +30,7 @@ export async function placeOf(
   job: JobRow,
   { connections, since }: { readonly connections: Connections; readonly since: number },
 ) {
-  if (isFinal(jobStatusOf(job.status))) return null
+  if (isFinalStatus(jobStatusOf(job.status))) return null
   const runner = job.runner_id === null ? null : await findRunner(queries, job.runner_id)
   const isOnline = runner !== null && connections.has(runner.id)
   const course = job.dispatch === 'claimed' ? await courses.of(job.id) : null

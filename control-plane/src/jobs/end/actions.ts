@@ -102,7 +102,7 @@ function whyNotAborted({ id, status }: JobSummaryRow): string {
  * Deletes an ended job with its child jobs, output and events. A child job is deleted with its parent job only.
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
-export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
+export async function removeJob(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
   const { store, live, clock, uploads } = dependencies
   const asked = await requireManageable(store.read, caller, id)
   if (isEnded(jobStatusOf(asked.status))) requireDeletable(asked)

@@ -1,11 +1,11 @@
 import { moveJob } from '../../store/jobs/jobs.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import type { Queries } from '../../store/store.js'
-import type { Outcome } from './outcome.js'
+import type { JobOutcome } from './outcome.js'
 import { statusesBefore } from '../record/status.js'
 
 /** Ends a job with its real outcome, inside a write. Returns false when the job had already ended. */
-export function endJob(queries: Queries, jobId: number, outcome: Outcome, now: number): Promise<boolean> {
+export function endJob(queries: Queries, jobId: number, outcome: JobOutcome, now: number): Promise<boolean> {
   return moveJob(queries, jobId, {
     from: statusesBefore(outcome.status),
     to: outcome.status,

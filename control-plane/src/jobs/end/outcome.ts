@@ -2,7 +2,7 @@ import type { EndRecord } from '@holdfast/protocol'
 import type { JobStatus } from '../../job-status.js'
 
 /** How a job ended, as the interface shows it. */
-export interface Outcome {
+export interface JobOutcome {
   readonly status: Extract<JobStatus, 'success' | 'failed' | 'warning' | 'aborted'>
   /** The reason in one sentence; null for a success. */
   readonly reason: string | null
@@ -25,11 +25,11 @@ const EXIT_MEANINGS: Readonly<Record<number, string>> = {
  * The outcome of a run. Only the exit status decides between success and failure. Events and cut output do not change
  * it.
  */
-export function outcomeOf(record: EndRecord, abortedBy: string | null): Outcome {
+export function jobOutcomeOf(record: EndRecord, abortedBy: string | null): JobOutcome {
   return { ...verdictOf(record, abortedBy), detail: detailOf(record, abortedBy) }
 }
 
-function verdictOf(record: EndRecord, abortedBy: string | null): Pick<Outcome, 'status' | 'reason'> {
+function verdictOf(record: EndRecord, abortedBy: string | null): Pick<JobOutcome, 'status' | 'reason'> {
   const failed = (reason: string) => ({ status: 'failed', reason }) as const
   switch (record.cause) {
     case 'exited': {

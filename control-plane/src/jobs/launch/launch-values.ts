@@ -2,7 +2,7 @@ import type { Caller } from '../../auth/caller.js'
 import type { Clock } from '../../clock.js'
 import { RefusedValuesError, messageOf } from '../../errors.js'
 import type { CheckResult } from '../../forms/check/context.js'
-import { type CheckDetails, NOTHING_WRONG, isGood, summaryOf } from '../../forms/check/report.js'
+import { type CheckDetails, NOTHING_WRONG, isGood, findingsSummary } from '../../forms/check/report.js'
 import {
   type Form,
   type FormContext,
@@ -266,7 +266,10 @@ async function logCheck(
     const result = await check(rawFormData)
     const { details, extravars } = result
     if (!isGood(details)) {
-      deps.log.warn({ form: form.name, refused: summaryOf(details) }, 'launch validation would refuse this launch')
+      deps.log.warn(
+        { form: form.name, refused: findingsSummary(details) },
+        'launch validation would refuse this launch',
+      )
       return
     }
     const differing = [

@@ -55,7 +55,7 @@ export interface LaunchOrigin {
 }
 
 /** A job that was just created. */
-export interface Launched {
+export interface LaunchedJob {
   readonly id: number
   readonly unknownFields: readonly string[]
 }
@@ -87,7 +87,7 @@ export async function launchJob(
   caller: Caller,
   asked: LaunchRequest,
   origin: LaunchOrigin | null = null,
-): Promise<Launched> {
+): Promise<LaunchedJob> {
   const { store, forms, live, clock, runners, sequences } = dependencies
   requireShallow([asked.extravars, asked.rawFormData, asked.credentials, asked.files])
   // Each of these steps may go through megabytes of values. Other requests get their turn in between.

@@ -1,4 +1,4 @@
-import { isFinal, jobStatusOf } from '../record/status.js'
+import { isFinalStatus, jobStatusOf } from '../record/status.js'
 
 /** The columns of a job that tell whether its runner has it. */
 interface HeldRow {
@@ -34,7 +34,7 @@ export function isConnected(job: HeldRow, connections: Connections): boolean {
 }
 
 function mayBeHeld(job: HeldRow): boolean {
-  return job.held_epoch !== null && !isFinal(jobStatusOf(job.status))
+  return job.held_epoch !== null && !isFinalStatus(jobStatusOf(job.status))
 }
 
 /**

@@ -3,7 +3,7 @@ import { findOutputStates } from '../../store/jobs/job-details.js'
 import { readOutput } from '../../store/jobs/job-output.js'
 import type { Queries } from '../../store/store.js'
 import type { Timers } from '../../timers.js'
-import { isFinal, jobStatusOf } from '../record/status.js'
+import { isFinalStatus, jobStatusOf } from '../record/status.js'
 
 /** How often new output is looked for, in milliseconds. */
 const LOOK_MS = 100
@@ -135,7 +135,7 @@ class Feeds implements OutputFeeds {
       feed.generation = state.generation
       // The status was read together with the length: when it is final, this is the whole output.
       const isFull = await this.#readOn(jobId, feed, state.bytes)
-      feed.isOver = isFull && isFinal(jobStatusOf(state.status))
+      feed.isOver = isFull && isFinalStatus(jobStatusOf(state.status))
       for (const viewer of feed.viewers) this.#serve(jobId, feed, viewer)
     }
   }

@@ -2,7 +2,7 @@ import type { Caller } from '../../auth/caller.js'
 import { NotFoundError, UnsatisfiableRangeError } from '../../errors.js'
 import { findOutputStates } from '../../store/jobs/job-details.js'
 import { readOutput } from '../../store/jobs/job-output.js'
-import { isFinal, jobStatusOf } from '../record/status.js'
+import { isFinalStatus, jobStatusOf } from '../record/status.js'
 import { requireVisible } from '../record/visibility.js'
 import type { JobReading } from './reading.js'
 
@@ -39,7 +39,7 @@ export async function readOutputState(
   const { run_id: runId } = await requireVisible(reading.queries, caller, id)
   const [state] = await findOutputStates(reading.queries, [id])
   if (!state) throw new NotFoundError('job_not_found', `There is no job ${id}`)
-  return { length: state.bytes, isOpen: !isFinal(jobStatusOf(state.status)), generation: state.generation, runId }
+  return { length: state.bytes, isOpen: !isFinalStatus(jobStatusOf(state.status)), generation: state.generation, runId }
 }
 
 /**

@@ -16,7 +16,7 @@ const MAX_CODE_LENGTH = 64
  * Output as plain text without colours, slice by slice. So a slow reader makes nobody hold the whole output in memory.
  * Broken UTF-8 becomes the replacement character.
  */
-export function plainText(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
+export function plainOutput(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
   return convert(pieces, (text) => stripAnsi(text))
 }
 

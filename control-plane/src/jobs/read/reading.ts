@@ -15,7 +15,7 @@ import type { Queries } from '../../store/store.js'
 import { approvalOf, giverOf } from '../record/approval.js'
 import { type Connections, type RunnerPresence, connectionsFor, detailOf, isConnected } from './connected.js'
 import { maskValues } from '../secrets/masking.js'
-import { htmlText, plainText } from './output-text.js'
+import { htmlText, plainOutput } from './output-text.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
 import { extravarsOf } from '../record/playbook.js'
 import { jobStatusOf } from '../record/status.js'
@@ -78,9 +78,9 @@ export function approvalRecordOf(job: { readonly approval: string | null }) {
 export type OutputForm = 'text' | 'html' | 'none'
 
 const outputAs: Record<OutputForm, (queries: Queries, id: number) => AsyncIterable<string>> = {
-  text: (queries, id) => plainText(readOutput(queries, id, 0)),
+  text: (queries, id) => plainOutput(readOutput(queries, id, 0)),
   html: (queries, id) => htmlText(readOutput(queries, id, 0)),
-  none: () => plainText(Readable.from([])),
+  none: () => plainOutput(Readable.from([])),
 }
 
 /**
@@ -279,5 +279,5 @@ export async function readPlainOutput(
   id: number,
 ): Promise<AsyncGenerator<string>> {
   await requireVisible(reading.queries, caller, id)
-  return plainText(readOutput(reading.queries, id, 0))
+  return plainOutput(readOutput(reading.queries, id, 0))
 }

@@ -20,6 +20,6 @@ export function isEnded(status: JobStatus): boolean {
 }
 
 /** Whether nothing changes the status any more. */
-export function isFinal(status: JobStatus): boolean {
+export function isFinalStatus(status: JobStatus): boolean {
   return STATUS_MOVES[status].length === 0
 }

@@ -3,8 +3,8 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../errors.js'
-import { type FileStamp, isMissing, isPassing, stampOf } from './file-stamp.js'
-import { type FoundFile, refusal, unreadable } from './folder-walk.js'
+import { type FileStamp, isMissing, isPassingFileError, stampOf } from './file-stamp.js'
+import { type FolderFile, refusal, unreadable } from './folder-walk.js'
 
 /** Bytes read at a time. */
 export const READ_BYTES = 256 * 1024
@@ -22,7 +22,7 @@ const MAX_TRIES = 5
 const SETTLE_MS = 2000
 
 /** A file with its hash. */
-export interface HashedFile extends FoundFile {
+export interface HashedFile extends FolderFile {
   readonly sha256: string
 }
 
@@ -34,7 +34,7 @@ export interface FileHashes {
    * @throws InvalidInputError for a file that may not be read or that changes all the time; UnavailableError when it
    *   cannot be read now
    */
-  hash(root: string, files: readonly FoundFile[]): Promise<HashedFile[]>
+  hash(root: string, files: readonly FolderFile[]): Promise<HashedFile[]>
 }
 
 /** Makes an empty memory of hashes. @param now milliseconds since the epoch */
@@ -94,7 +94,7 @@ export async function openStamped(path: string, stamp: FileStamp): Promise<FileH
   return null
 }
 
-async function hashWhileStable(root: string, file: FoundFile): Promise<HashedFile | null> {
+async function hashWhileStable(root: string, file: FolderFile): Promise<HashedFile | null> {
   const path = join(root, file.path)
   let { stamp } = file
   try {
@@ -110,7 +110,7 @@ async function hashWhileStable(root: string, file: FoundFile): Promise<HashedFil
     if (error instanceof Error && 'code' in error && error.code === 'EACCES') {
       throw refusal(`${file.path} may not be read (${messageOf(error)})`)
     }
-    if (isPassing(error)) throw unreadable(error)
+    if (isPassingFileError(error)) throw unreadable(error)
     throw error
   }
   throw refusal(`${file.path} changes all the time while it is read`)

@@ -39,6 +39,6 @@ const PASSING_CODES: ReadonlySet<unknown> = new Set([
  * Whether the error is about the host or its disk at this moment, and not about the file. A file that may not be read
  * (EACCES) stays so until a person changes it.
  */
-export function isPassing(error: unknown): boolean {
+export function isPassingFileError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && PASSING_CODES.has(error.code)
 }

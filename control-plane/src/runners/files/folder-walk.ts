@@ -3,7 +3,7 @@ import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isSafeLink, isSafeRelativePath } from '@holdfast/protocol'
 import { InvalidInputError, UnavailableError, messageOf } from '../../errors.js'
-import { type FileStamp, isMissing, isPassing, stampOf } from './file-stamp.js'
+import { type FileStamp, isMissing, isPassingFileError, stampOf } from './file-stamp.js'
 
 /** Most entries of a folder that is sent: as many as a manifest may hold. */
 const MAX_ENTRIES = 200_000
@@ -12,7 +12,7 @@ const MAX_ENTRIES = 200_000
 const MAX_PATH_LENGTH = 4096
 
 /** A file or link of a folder. */
-export interface FoundFile {
+export interface FolderFile {
   /** The path relative to the folder, with `/` between its parts. */
   readonly path: string
   readonly stamp: FileStamp
@@ -22,7 +22,7 @@ export interface FoundFile {
 export interface FoundFolder {
   /** The folder, with every link in its own path resolved. */
   readonly root: string
-  readonly files: readonly FoundFile[]
+  readonly files: readonly FolderFile[]
   readonly links: readonly { readonly path: string; readonly target: string }[]
 }
 
@@ -34,7 +34,7 @@ export interface FoundFolder {
  */
 export async function walkFolder(folder: string, maxBytes: number): Promise<FoundFolder> {
   const root = await rootOf(folder)
-  const files: FoundFile[] = []
+  const files: FolderFile[] = []
   const links: { path: string; target: string }[] = []
   let entries = 0
   let bytes = 0
@@ -83,7 +83,7 @@ async function rootOf(folder: string): Promise<string> {
     const root = await realpath(folder)
     if ((await lstat(root)).isDirectory()) return root
   } catch (error) {
-    if (isPassing(error)) throw unreadable(error)
+    if (isPassingFileError(error)) throw unreadable(error)
     throw new InvalidInputError('playbook_folder', `The playbook folder ${folder} cannot be read: ${messageOf(error)}`)
   }
   throw new InvalidInputError('playbook_folder', `The playbook folder ${folder} is not a folder`)
@@ -98,7 +98,7 @@ async function orNull<T>(result: Promise<T>): Promise<T | null> {
     return await result
   } catch (error) {
     if (isMissing(error)) return null
-    if (isPassing(error)) throw unreadable(error)
+    if (isPassingFileError(error)) throw unreadable(error)
     throw refusal(messageOf(error))
   }
 }

@@ -8,7 +8,7 @@ import type { Queries } from '../../store/store.js'
 import { findUserByName } from '../../store/accounts/users.js'
 import type { RunnerConnection } from '../socket/connection.js'
 import { type Resumption, kept, ofPastRun, resumptionOfRun } from './spooled-jobs.js'
-import { plainText } from '../socket/reported.js'
+import { reportedText } from '../socket/reported.js'
 import { type UserType, userTypeOf } from '../../user-type.js'
 
 /** The message in which an agent describes a job that the database does not know. */
@@ -72,7 +72,7 @@ async function insertAdopted(
 ): Promise<number> {
   const launched = launcherOf(description)
   const account = launched ? await findUserByName(queries, launched.user_type, launched.user) : null
-  const form = plainText(description?.form ?? '') || 'unknown'
+  const form = reportedText(description?.form ?? '') || 'unknown'
   const said = launched?.time ?? description?.claimed_at ?? now
   const id = await insertJob(queries, {
     run_id,
@@ -83,7 +83,7 @@ async function insertAdopted(
     start_time: Math.min(said, now),
     adopted_at: now,
     user_id: account?.nameHadBy === null ? account.id : null,
-    user_name: plainText(launched?.user ?? NOBODY.user),
+    user_name: reportedText(launched?.user ?? NOBODY.user),
     user_type: launched?.user_type ?? NOBODY.user_type,
     runner_id: runner.runnerId,
     runner_name: runner.runnerName,
@@ -125,8 +125,8 @@ function shownOf(description: OrphanDescription | null) {
   if (description === null) return {}
   const launched = launcherOf(description)
   return {
-    form: plainText(description.form),
-    user_name: launched ? plainText(launched.user) : null,
+    form: reportedText(description.form),
+    user_name: launched ? reportedText(launched.user) : null,
     user_type: launched?.user_type ?? null,
     claimed_at: description.claimed_at,
   }

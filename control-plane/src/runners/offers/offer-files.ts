@@ -4,7 +4,7 @@ import { type JobEnds, failJob, mayRun, takeBackOutdated } from '../../jobs/job-
 import type { LiveEvents } from '../../live/live-events.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
 import type { Store } from '../../store/store.js'
-import { isPassing } from '../files/file-stamp.js'
+import { isPassingFileError } from '../files/file-stamp.js'
 import { approvedNeedsOf, fileNeedsOf } from './job-order.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
 
@@ -48,7 +48,7 @@ export async function withFiles(
         if (approved === null || mayRun(job, approved.sha256)) ready.push({ job, manifest: sent.sha256 })
         else outdated.push({ id: job.id, manifest: approved.sha256 })
       } catch (error) {
-        if (error instanceof UnavailableError || isPassing(error)) throw error
+        if (error instanceof UnavailableError || isPassingFileError(error)) throw error
         failed.push({ id: job.id, reason: messageOf(error) })
       }
     }),

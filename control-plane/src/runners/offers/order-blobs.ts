@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { messageOf } from '../../errors.js'
 import type { RunnerConnection } from '../socket/connection.js'
-import { isPassing } from '../files/file-stamp.js'
+import { isPassingFileError } from '../files/file-stamp.js'
 import type { PreparedOrder } from '../held/prepared-order.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
 
@@ -77,7 +77,7 @@ export class OrderBlobs {
       this.log.info({ job: order.job_id, reason: messageOf(error) }, 'a file of a job could not be sent whole')
       // The file is all right, only the moment is not. The agent waits in vain and gives the offer back. Then the job
       // is offered again.
-      if (isPassing(error)) return
+      if (isPassingFileError(error)) return
     }
     const { job_id, run_id } = order
     this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })

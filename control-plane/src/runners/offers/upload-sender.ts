@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../errors.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import type { RunnerConnection } from '../socket/connection.js'
-import { isPassing } from '../files/file-stamp.js'
+import { isPassingFileError } from '../files/file-stamp.js'
 import type { PreparedOrder } from '../held/prepared-order.js'
 
 type WantUpload = Extract<AgentMessage, { type: 'want_upload' }>
@@ -68,7 +68,7 @@ export class UploadSender {
       this.log.warn({ job: job_id, reason: messageOf(error) }, 'an uploaded file of a job could not be sent')
       // The file is all right, only the moment is not. The agent waits in vain and gives the offer back. Then the job
       // is offered again.
-      if (isPassing(error)) return
+      if (isPassingFileError(error)) return
     }
     this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })
   }

@@ -18,7 +18,7 @@ import { noteRunnerEvent } from '../../store/service/notification-events.js'
 import type { RunnerTable } from '../../store/schema.js'
 import type { Queries } from '../../store/store.js'
 import { CLONE_TEXT, continuesIdentity } from './clone-rule.js'
-import { clockSkew, plainText, reportedJobs } from '../socket/reported.js'
+import { clockSkew, reportedText, reportedJobs } from '../socket/reported.js'
 import { type WaitingLimits, placeFor } from './join-requests.js'
 
 /** A hello whose signature is right, and what the server adds to it. */
@@ -171,7 +171,7 @@ async function refuseClone(
 ): Promise<JoinDecision> {
   const sighting = {
     clone_seen_at: time,
-    clone_host: plainText(payload.host),
+    clone_host: reportedText(payload.host),
     clone_ip: address,
     clone_generation: payload.generation,
     clone_instance: payload.instance,
@@ -224,11 +224,11 @@ function helloColumns({ payload, address, mode, time }: JoinRequest) {
   return {
     mode,
     sealing_key: payload.sealing_key,
-    host: plainText(payload.host),
+    host: reportedText(payload.host),
     ip: address,
-    version: plainText(payload.version),
+    version: reportedText(payload.version),
     contract: payload.speaks ?? payload.contract,
-    ansible_version: payload.ansible_version === null ? null : plainText(payload.ansible_version),
+    ansible_version: payload.ansible_version === null ? null : reportedText(payload.ansible_version),
     isolation: payload.isolation,
     agent_max_jobs: reportedJobs(payload.max_jobs),
     generation: payload.generation,

@@ -10,7 +10,7 @@ export interface WaitingLimits {
 }
 
 /** Whether a request may be added to the list, and the id of the request that has to go for it. */
-export type Place =
+export type RequestPlace =
   { readonly isFree: true; readonly instead: number | null } | { readonly isFree: false; readonly text: string }
 
 /**
@@ -24,7 +24,7 @@ export function placeFor(
   list: readonly WaitingRunner[],
   isConnected: (waiting: WaitingRunner) => boolean,
   limits: WaitingLimits,
-): Place {
+): RequestPlace {
   const network = networkOf(address)
   const own = list.filter((one) => networkOf(one.ip) === network)
   const isOwnFull = own.length >= limits.mostWaitingOfAddress

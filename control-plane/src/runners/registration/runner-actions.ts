@@ -7,7 +7,7 @@ import type { HubOptions } from './hub-options.js'
 import { approvedNow } from './join-decision.js'
 import type { KeyedQueue } from './keyed-queue.js'
 import type { Registry } from './registry.js'
-import { type RunnerChanges, acceptCopy, change, moveRunner, remove, requireSameKey } from './runner-writes.js'
+import { type RunnerChanges, acceptCopy, change, moveRunner, removeRunner, requireSameKey } from './runner-writes.js'
 
 /** A runner as an admin sees it: its row, and whether it is connected to a living node. */
 export interface RunnerView {
@@ -134,7 +134,7 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
         (connection, after) => connection.apply(after),
       ),
     remove: (id, by) =>
-      act(id, { write: 'runners.remove', done: 'removed', by }, remove, (connection) => connection.apply(null)),
+      act(id, { write: 'runners.remove', done: 'removed', by }, removeRunner, (connection) => connection.apply(null)),
   }
 
   function viewOf(runner: Runner): RunnerView {

@@ -54,7 +54,7 @@ async function freeName(queries: Queries, name: string): Promise<void> {
 }
 
 /** Removes the row. @throws ConflictError when jobs of the runner have not ended */
-export async function remove(queries: Queries, runner: Runner): Promise<Runner | null> {
+export async function removeRunner(queries: Queries, runner: Runner): Promise<Runner | null> {
   const unfinished = await countUnfinishedJobs(queries, runner.id)
   if (unfinished > 0) {
     throw new ConflictError('runner_busy', `${unfinished} of its jobs are not finished; abort them or wait`)

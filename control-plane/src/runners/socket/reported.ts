@@ -12,7 +12,7 @@ const SKEW_STEP_MS = 1000
 export type StatusMessage = Extract<AgentMessage, { type: 'status' }>
 
 /** A text that a runner reports for people: on one line, without control characters for terminals and logs. */
-export function plainText(text: string): string {
+export function reportedText(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }
 

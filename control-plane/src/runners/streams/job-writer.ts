@@ -9,7 +9,7 @@ import {
 import type { Logger } from 'pino'
 import type { Clock } from '../../clock.js'
 import { messageOf } from '../../errors.js'
-import { endJob, outcomeOf } from '../../jobs/job-port.js'
+import { endJob, jobOutcomeOf } from '../../jobs/job-port.js'
 import {
   type StreamLengths,
   appendServiceLine,
@@ -314,7 +314,7 @@ export class JobWriter {
     isWhole: boolean,
   ): Promise<void> {
     const job = await findJobSummary(queries, this.jobId)
-    const outcome = outcomeOf(record, job?.abort_requested_by ?? null)
+    const outcome = jobOutcomeOf(record, job?.abort_requested_by ?? null)
     const detail = [outcome.detail, ...words].filter((part) => part !== null).join('; ') || null
     const now = this.dependencies.clock.now()
     await endJob(queries, this.jobId, { ...outcome, detail }, now)

@@ -1,5 +1,5 @@
 import type { EndRecord, StreamName } from '@holdfast/protocol'
-import { outcomeOf } from '../../jobs/job-port.js'
+import { jobOutcomeOf } from '../../jobs/job-port.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
 import type { StreamLengths } from '../../store/jobs/job-streams.js'
 import type { FullStreams } from './stream-limits.js'
@@ -31,7 +31,7 @@ export interface StoredEnd {
  */
 export function contradictionsOf(record: EndRecord, stored: StoredEnd, acceptedBy: string): string | null {
   const { job, lengths, full, digests } = stored
-  const claimed = outcomeOf(record, job.abort_requested_by)
+  const claimed = jobOutcomeOf(record, job.abort_requested_by)
   const words: string[] = []
   if (claimed.status !== job.status) {
     words.push(`that it ended as ${claimed.status}${claimed.reason === null ? '' : ` (${claimed.reason})`}`)

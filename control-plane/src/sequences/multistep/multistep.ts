@@ -1,7 +1,7 @@
 import type { Forms } from '../../forms/form.js'
 import type { OpenSequence, SequenceKind } from '../kind.js'
 import { decideSteps } from './decide.js'
-import { type StepsPlan, planSteps, stepsPlanOf, variablesOf } from './plan.js'
+import { type StepsPlan, planSteps, stepsPlanOf, stepVariables } from './plan.js'
 import { writeStepsOutput } from './output-lines.js'
 import { plannedSteps } from './planned-steps.js'
 
@@ -29,7 +29,7 @@ function openSteps(plan: StepsPlan): OpenSequence {
     childJob(identifier, _nodes, { extravars }) {
       const step = stepOf(identifier)
       const { settings, notifications } = step
-      return { settings, values: variablesOf(step, extravars), notifications }
+      return { settings, values: stepVariables(step, extravars), notifications }
     },
     approval(identifier) {
       const { approval } = stepOf(identifier)

@@ -84,7 +84,10 @@ export function planSteps(form: MultistepForm, { subforms }: FormContext): Plann
     plan,
     nodes: steps.map(({ name }) => name),
     problem: null,
-    jobs: steps.map((step) => ({ settings: step.settings, values: (parentValues) => variablesOf(step, parentValues) })),
+    jobs: steps.map((step) => ({
+      settings: step.settings,
+      values: (parentValues) => stepVariables(step, parentValues),
+    })),
   }
 }
 
@@ -95,7 +98,7 @@ const RESERVED = /^__.+__$/
  * the launching user, and the verbose mode of the parent job. A reserved variable in that object counts only if a field
  * of the form puts it there.
  */
-export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, parentValues: Values): Values {
+export function stepVariables({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, parentValues: Values): Values {
   const own = key !== null && Object.hasOwn(parentValues, key) ? parentValues[key] : undefined
   if (!isPlainObject(own)) return parentValues
   const counts = (name: string) => !RESERVED.test(name) || reserved.includes(name)

@@ -1,5 +1,5 @@
 import type { NodeStatus } from '../../node-status.js'
-import { type Parent, parentsOf } from './links.js'
+import { type ParentNode, parentsOf } from './links.js'
 import { type JobNode, type LinkKind, type WorkflowNode, isJobNode } from './workflow.js'
 
 /** The facts of a workflow node that a decision needs. */
@@ -45,7 +45,7 @@ const FIRES: Readonly<Partial<Record<NodeStatus, readonly LinkKind[]>>> = {
 }
 
 /** Whether a link from one node to another has fired; null while that is open. */
-export function hasFired(parent: Parent, status: NodeStatus): boolean | null {
+export function hasFired(parent: ParentNode, status: NodeStatus): boolean | null {
   const fires = FIRES[status]
   return fires === undefined ? null : fires.some((kind) => parent.kinds.has(kind))
 }
@@ -105,7 +105,7 @@ function skipReasonOf(node: JobNode, facts: WorkflowFacts): string | null {
 /** The nodes that can no longer start, and the nodes that only they could start. */
 function unreachable(
   nodes: readonly WorkflowNode[],
-  parents: ReadonlyMap<string, readonly Parent[]>,
+  parents: ReadonlyMap<string, readonly ParentNode[]>,
   before: ReadonlyMap<string, NodeStatus>,
 ): { identifier: string; status: 'do not run'; reason: string }[] {
   const statuses = new Map(before)
@@ -125,7 +125,7 @@ function unreachable(
 /** Whether links start a node: true, false for never, or null while it is open. */
 function isReached(
   node: WorkflowNode,
-  parents: ReadonlyMap<string, readonly Parent[]>,
+  parents: ReadonlyMap<string, readonly ParentNode[]>,
   statuses: ReadonlyMap<string, NodeStatus>,
 ): boolean | null {
   const links = parents.get(node.identifier) ?? []

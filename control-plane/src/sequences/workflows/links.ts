@@ -3,13 +3,13 @@ import { LINK_KINDS, type LinkKind, type WorkflowNode } from './workflow.js'
 type Linked = Pick<WorkflowNode, 'identifier' | 'links'>
 
 /** A node from which links lead to another one, and when they fire. */
-export interface Parent {
+export interface ParentNode {
   readonly identifier: string
   readonly kinds: ReadonlySet<LinkKind>
 }
 
 /** The parents of each node, in the order in which they are written. */
-export function parentsOf(nodes: readonly Linked[]): ReadonlyMap<string, readonly Parent[]> {
+export function parentsOf(nodes: readonly Linked[]): ReadonlyMap<string, readonly ParentNode[]> {
   const parents = new Map<string, { readonly identifier: string; readonly kinds: Set<LinkKind> }[]>()
   for (const { identifier } of nodes) parents.set(identifier, [])
   for (const { identifier, links } of nodes) {

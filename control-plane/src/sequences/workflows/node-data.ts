@@ -51,7 +51,7 @@ export function receivedBy(
  * The variables of a node. Later ones replace earlier ones: its own `extra_data`, what it received, `extra_vars` of the
  * workflow, the values of the form.
  */
-export function variablesOf(
+export function nodeVariables(
   workflow: Pick<Workflow, 'extraVars'>,
   node: Pick<JobNode, 'extraData'>,
   received: PlainObject,

@@ -4,7 +4,7 @@ import type { JobSettings, WorkflowForm } from '../../forms/form.js'
 import type { PlainObject } from '../../forms/values/plain.js'
 import type { PlannedSequence } from '../../jobs/record/sequence-port.js'
 import type { Workflows } from './loader.js'
-import { variablesOf, variablesUnderKey } from './node-data.js'
+import { nodeVariables, variablesUnderKey } from './node-data.js'
 import { type JobNode, type Workflow, isJobNode, workflowSchema } from './workflow.js'
 
 const text = v.nullable(v.string())
@@ -116,11 +116,11 @@ async function plannedJobsOf(
   const jobs: PlannedJobs[number][] = []
   for (const node of workflow.nodes.filter(isJobNode)) {
     const ofNode: ValuesOfParent = (parentValues) => {
-      return variablesUnderKey(variablesOf(workflow, node, {}, values(parentValues)), node.extraVarsKey)
+      return variablesUnderKey(nodeVariables(workflow, node, {}, values(parentValues)), node.extraVarsKey)
     }
     if (node.type === 'job_template') {
       if (node.doesNothing !== null) continue
-      jobs.push({ settings: settingsOf(node, forAll), values: ofNode })
+      jobs.push({ settings: nodeJobSettings(node, forAll), values: ofNode })
     } else if (!seen.has(node.workflow)) {
       seen.add(node.workflow)
       const found = await workflows.find(node.workflow)
@@ -132,7 +132,7 @@ async function plannedJobsOf(
 }
 
 /** How the job of a node runs. What the node says replaces what the form says for all nodes. */
-export function settingsOf(node: JobNode, forAll: ForAllNodes): JobSettings {
+export function nodeJobSettings(node: JobNode, forAll: ForAllNodes): JobSettings {
   const base: JobSettings = {
     playbook: '',
     playbookSubPath: null,

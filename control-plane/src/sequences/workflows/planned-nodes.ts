@@ -5,12 +5,12 @@ import type { Workflow, WorkflowNode } from './workflow.js'
 export function plannedNodes({ nodes }: Pick<Workflow, 'nodes'>): PlanNode[] {
   return nodes.map((node) => {
     const { identifier, type, links, needsAllParents } = node
-    return { identifier, name: nameOf(node), type, links, needsAllParents }
+    return { identifier, name: nodeNameOf(node), type, links, needsAllParents }
   })
 }
 
 /** The playbook or workflow that a node runs, or the question that it asks. */
-export function nameOf(node: WorkflowNode): string {
+export function nodeNameOf(node: WorkflowNode): string {
   switch (node.type) {
     case 'job_template':
       return node.playbook

@@ -9,7 +9,7 @@ import { findNode, findSequence } from '../../store/jobs/sequences.js'
 import { nodeStatusOf } from '../node-status.js'
 import { storedDataOf } from './node-data.js'
 import { workflowPlanOf } from './plan.js'
-import { nameOf } from './planned-nodes.js'
+import { nodeNameOf } from './planned-nodes.js'
 
 /**
  * Shows a workflow node: its status, its job, the extra variables of that job and what it published, with secrets
@@ -30,7 +30,7 @@ export async function readNode(reading: JobReading, caller: Caller, id: number, 
   return {
     node: {
       identifier,
-      name: nameOf(node),
+      name: nodeNameOf(node),
       type: node.type,
       status: nodeStatusOf(row.status),
       reason: row.reason,

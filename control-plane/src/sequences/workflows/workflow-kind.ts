@@ -12,10 +12,10 @@ import {
   nodeDataOf,
   ownDataIn,
   receivedBy,
-  variablesOf,
+  nodeVariables,
   variablesUnderKey,
 } from './node-data.js'
-import { type WorkflowPlan, forAllNodesOf, planWorkflow, settingsOf, workflowPlanOf, workflowsOf } from './plan.js'
+import { type WorkflowPlan, forAllNodesOf, planWorkflow, nodeJobSettings, workflowPlanOf, workflowsOf } from './plan.js'
 import { plannedNodes } from './planned-nodes.js'
 import { writeWorkflowOutput } from './output-lines.js'
 import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
@@ -54,7 +54,7 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
       return state ? { status: state.status, data: nodeDataOf(state) } : { status: 'waiting', data: NO_DATA }
     })
   const variablesNow = (node: Pick<JobNode, 'identifier' | 'extraData'>, nodes: readonly NodeState[], facts: Facts) =>
-    variablesOf(workflow, node, receivedNow(node.identifier, nodes), facts.extravars)
+    nodeVariables(workflow, node, receivedNow(node.identifier, nodes), facts.extravars)
   const dataNow = (identifier: string, nodes: readonly NodeState[]): Partial<NodeData> => ({
     received: receivedNow(identifier, nodes),
   })
@@ -92,7 +92,7 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
       if (!isJobNode(node)) throw new Error(`the node ${identifier} has no job`)
       const nested = node.type === 'workflow_job_template' ? await planWorkflow(kept, node.workflow, forAll) : null
       return {
-        settings: settingsOf(node, forAll),
+        settings: nodeJobSettings(node, forAll),
         values: variablesUnderKey(variablesNow(node, nodes, facts), node.extraVarsKey),
         nested,
         artifacts: dataNow(identifier, nodes),

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import { UnavailableError, messageOf } from '../../errors.js'
-import { isPassing, isRefusal } from './postgres-errors.js'
+import { isPassingPostgresError, isRefusal } from './postgres-errors.js'
 
 /** How long making a connection may take, and how long an answer, in milliseconds: nothing waits for a dead network. */
 const CONNECT_MS = 5000
@@ -108,7 +108,7 @@ async function inOurWords<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer
   } catch (error) {
-    if (!isPassing(error)) throw error
+    if (!isPassingPostgresError(error)) throw error
     const message = `the database cannot be read now: ${messageOf(error)}`
     throw new UnavailableError('database_unavailable', message, undefined, { cause: error })
   }

@@ -41,9 +41,9 @@ const BROKEN_RULES: ReadonlySet<string> = new Set(['23505', '23503'])
 const MAX_RULE_TRIES = 3
 
 /** True for an error that may be over without anybody changing the request. */
-export function isPassing(error: unknown): boolean {
+export function isPassingPostgresError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isPassing)
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isPassingPostgresError)
   const code = codeOf(error)
   if (error instanceof pg.DatabaseError) return PASSING_STATES.test(code)
   return NETWORK_CODES.has(code) || CONNECTION_WORDS.test(error.message)

@@ -7,7 +7,7 @@ import { createGroupCommit } from '../engine/group-commit.js'
 import { type Tables, migrate } from '../migrations/index.js'
 import { createConnections, readingPool } from './postgres-connections.js'
 import { createPostgresDialect } from './postgres-dialect.js'
-import { isPassing } from './postgres-errors.js'
+import { isPassingPostgresError } from './postgres-errors.js'
 import { createPostgresTransactions } from './postgres-transactions.js'
 import { createWriteMarks } from './postgres-marks.js'
 import { postgresConfigOf } from './postgres-url.js'
@@ -84,7 +84,7 @@ async function migrateWhenThere(config: pg.PoolConfig): Promise<void> {
       return
     } catch (error) {
       // A step that failed is no matter of patience; its message names it.
-      const mayPass = isPassing(error) || isPassing((error as Error).cause)
+      const mayPass = isPassingPostgresError(error) || isPassingPostgresError((error as Error).cause)
       if (isConnected && !mayPass) throw error
       if (!mayPass || performance.now() > deadline) {
         const where = `the database ${config.database ?? ''} at ${config.host ?? ''}:${config.port ?? 5432}`

@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.js'
 import { OutcomeUnknownError, type WriteTransactions } from '../engine/group-commit.js'
 import { poolClient, sendQuery } from './postgres-connections.js'
 import { createPostgresDialect } from './postgres-dialect.js'
-import { isConflict, isPassing, isRefusal } from './postgres-errors.js'
+import { isConflict, isPassingPostgresError, isRefusal } from './postgres-errors.js'
 import type { Database } from '../schema.js'
 import type { Queries } from '../store.js'
 
@@ -50,7 +50,7 @@ export function createPostgresTransactions(
     client = null
   }
 
-  async function outcomeOf(mark: string, lost: unknown): Promise<'committed' | 'abandoned'> {
+  async function commitOutcome(mark: string, lost: unknown): Promise<'committed' | 'abandoned'> {
     const deadline = now() + commitCheckMs
     for (;;) {
       try {
@@ -60,7 +60,8 @@ export function createPostgresTransactions(
         )) as unknown as pg.QueryResult<{ state: string }>[]
         return results[1]?.rows[0]?.state === 'committed' ? 'committed' : 'abandoned'
       } catch (error) {
-        if (!isPassing(error) && !isConflict(error)) throw new OutcomeUnknownError(messageOf(error), { cause: error })
+        if (!isPassingPostgresError(error) && !isConflict(error))
+          throw new OutcomeUnknownError(messageOf(error), { cause: error })
         if (now() > deadline) throw new OutcomeUnknownError(messageOf(lost), { cause: lost })
         await pause(200)
       }
@@ -69,7 +70,7 @@ export function createPostgresTransactions(
 
   return {
     queries,
-    isPassing,
+    isPassing: isPassingPostgresError,
     isConflict,
     async begin() {
       client = await pool.connect()
@@ -87,7 +88,7 @@ export function createPostgresTransactions(
       } catch (error) {
         if (isRefusal(error)) throw error
         letGo(true)
-        if ((await outcomeOf(mark, error)) === 'abandoned') throw error
+        if ((await commitOutcome(mark, error)) === 'abandoned') throw error
       }
       letGo(false)
     },

@@ -65,7 +65,7 @@ const eventSchema = v.variant('kind', [
 export type NotificationEvent = Readonly<v.InferOutput<typeof eventSchema>>
 
 /** A stored event. */
-export interface StoredEvent {
+export interface StoredNotification {
   readonly id: number
   readonly at: number
   readonly event: NotificationEvent
@@ -169,7 +169,7 @@ export function tellsOf(declared: DeclaredNotifications, what: string, status: s
 }
 
 /** The events that have not become deliveries yet, the first ones first. */
-export async function listEvents(queries: Queries, limit: number): Promise<StoredEvent[]> {
+export async function listEvents(queries: Queries, limit: number): Promise<StoredNotification[]> {
   const rows = await queries.selectFrom('notification_event').selectAll().orderBy('id').limit(limit).execute()
   return rows.map(({ id, kind, at, data }) => ({
     id,

@@ -24,7 +24,7 @@ const PASSING_CODES: ReadonlySet<unknown> = new Set([
 const UNSURE_CODE = 'SQLITE_CORRUPT'
 
 /** True for an error that may be over without anybody changing the request. */
-export function isPassing(error: unknown): boolean {
+export function isPassingSqliteError(error: unknown): boolean {
   if (error instanceof UnavailableError) return error.code === 'database_unavailable'
   return error instanceof Error && 'code' in error && PASSING_CODES.has(error.code)
 }
@@ -36,7 +36,7 @@ export function isStuck(error: unknown): boolean {
 
 /** What whoever gave a statement is told: a database that cannot be had now in the words of the house, else the error itself. */
 export function asRefusal(error: unknown): unknown {
-  if (error instanceof UnavailableError || !(isPassing(error) || isUnsure(error))) return error
+  if (error instanceof UnavailableError || !(isPassingSqliteError(error) || isUnsure(error))) return error
   const message = `the database cannot be used now: ${messageOf(error)}`
   return new UnavailableError('database_unavailable', message, undefined, { cause: error })
 }

@@ -12,7 +12,7 @@ import { type Tables, migrate } from '../migrations/index.js'
 import { keepFilePrivate } from './private-file.js'
 import type { Database } from '../schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
-import { asReader, asRefusal, isPassing, isStuck } from './sqlite-errors.js'
+import { asReader, asRefusal, isPassingSqliteError, isStuck } from './sqlite-errors.js'
 import { openHandle } from './sqlite-handle.js'
 import { type Handles, openHandles } from './sqlite-handles.js'
 import type { Statements } from './sqlite-statements.js'
@@ -147,7 +147,7 @@ function transactionsOf(handles: Handles, queries: Kysely<Database>): WriteTrans
         () => undefined,
         () => undefined,
       ),
-    isPassing,
+    isPassing: isPassingSqliteError,
     asRefusal,
   }
 }
@@ -175,7 +175,7 @@ async function moveLogOnce(writer: Statements): Promise<string | null> {
     const [row] = (await writer.all('pragma wal_checkpoint(full)', [])) as { log: number; checkpointed: number }[]
     return row && row.log > row.checkpointed ? 'another process holds its log' : null
   } catch (error) {
-    if (isPassing(error)) return messageOf(error)
+    if (isPassingSqliteError(error)) return messageOf(error)
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AuditList, type AuditRecord, type Client, writeJson } from '@holdfast/client'
-import { InterruptedError, isPassing } from '../../errors.js'
+import { InterruptedError, isPassingFailure } from '../../errors.js'
 import { printable } from '../../show/printable.js'
 import { localTime } from '../../show/time.js'
 import { type Terminal, writeLine } from '../../terminal.js'
@@ -49,7 +49,7 @@ export async function followAudit(
         }
         isLost = false
       } catch (error) {
-        if (!isPassing(error)) throw error
+        if (!isPassingFailure(error)) throw error
         if (!isLost) await writeLine(terminal.stderr, `${error.message} It is asked again.`)
         isLost = true
       }

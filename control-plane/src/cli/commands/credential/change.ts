@@ -1,7 +1,7 @@
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
-import { credentialOptions, fieldsOf, findCredential } from './options.js'
+import { credentialOptions, fieldsOf, credentialNamed } from './options.js'
 import { askedSecret, givenSecret } from '../../secret-input.js'
 
 const SECRET_HELP =
@@ -42,7 +42,7 @@ export const updateCommand = (run: Run) =>
       const { terminal } = run
       const fields = { name: args.name, ...(await fieldsOf(args)) }
       const client = await clientOf(run, args)
-      const { id, name } = await findCredential(client, args.credential)
+      const { id, name } = await credentialNamed(client, args.credential)
       const asked = args.askPassword ? await askedSecret(terminal, name) : undefined
       const body = { ...fields, password: asked ?? (await givenSecret(terminal, args)) }
       if (Object.values(body).every((value) => value === undefined)) {
@@ -62,7 +62,7 @@ export const deleteCommand = (run: Run) =>
       clientOptions(yargs).positional('credential', { type: 'string', demandOption: true, describe: 'Id or name' }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const { id, name } = await findCredential(client, args.credential)
+      const { id, name } = await credentialNamed(client, args.credential)
       const answer = await client.deleteCredential({ id })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${name})\n`)
     },

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Argv } from 'yargs'
 import type { Client, Credential } from '@holdfast/client'
-import { NotFoundError, UsageError } from '../../errors.js'
+import { UnknownNameError, UsageError } from '../../errors.js'
 import { clientOptions } from '../common.js'
 
 type DatabaseType = 'postgres' | 'mysql'
@@ -76,13 +76,13 @@ function portOf(text: string | undefined): number | undefined {
 }
 
 /** Finds a credential by id or name. It must be one that can be changed over REST. @throws NotFoundError */
-export async function findCredential(client: Client, idOrName: string): Promise<Credential & { id: number }> {
+export async function credentialNamed(client: Client, idOrName: string): Promise<Credential & { id: number }> {
   const { records } = await client.listCredentials()
   const named = records.filter((credential) => credential.name === idOrName)
   const found = [...named, ...records.filter((credential) => String(credential.id) === idOrName)]
   const stored = found.find((credential) => credential.id !== null)
   if (stored?.id !== null && stored?.id !== undefined) return { ...stored, id: stored.id }
-  throw new NotFoundError(
+  throw new UnknownNameError(
     found.length > 0
       ? `The credential ${idOrName} is in credentials.yaml of the control plane; change it there.`
       : `There is no credential with the id or name ${idOrName}; holdfast credential list shows them.`,

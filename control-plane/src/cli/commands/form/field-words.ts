@@ -1,10 +1,10 @@
-import type { ShownField } from './read-form.js'
+import type { FormField } from './read-form.js'
 
 /** Most options that are listed. The rest is only counted. */
 const MOST_OPTIONS = 20
 
 /** The options of a field, as one gives them on the command line. Null: the form lists none. */
-export function optionsText({ values, valueColumn, type }: ShownField): string | null {
+export function optionsText({ values, valueColumn, type }: FormField): string | null {
   if (values === null || values.length === 0) return null
   const words = values.map((option) => optionWord(option, type === 'radio' ? 'value' : valueColumn))
   const more = words.length - MOST_OPTIONS
@@ -20,7 +20,7 @@ function optionWord(option: unknown, column: string | null): string {
 }
 
 /** The rules for a value of the field. Null: there are none. */
-export function rulesText(field: ShownField): string | null {
+export function rulesText(field: FormField): string | null {
   const { regex, sameAs, dateType, dependencies } = field
   const rules = [
     dateType,
@@ -56,7 +56,7 @@ function rangeText(least: number | string | null, most: number | string | null, 
 }
 
 /** When a field is shown. A `!` before the name of the other field reverses the condition. */
-function conditionText(condition: NonNullable<ShownField['dependencies']>[number]): string {
+function conditionText(condition: NonNullable<FormField['dependencies']>[number]): string {
   const { name, values, isValid } = condition
   const isTurned = name.startsWith('!')
   const other = isTurned ? name.slice(1) : name
@@ -66,7 +66,7 @@ function conditionText(condition: NonNullable<ShownField['dependencies']>[number
 }
 
 /** The default of a field as text; null: it has none. */
-export function defaultText({ default: value, type }: ShownField): string | null {
+export function defaultText({ default: value, type }: FormField): string | null {
   if (value === undefined || value === null) return null
   if (type === 'password') return '********'
   return typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,6 +1,6 @@
 import type { Client } from '@holdfast/client'
 import * as v from 'valibot'
-import { NotFoundError } from '../../errors.js'
+import { UnknownNameError } from '../../errors.js'
 
 const text = v.fallback(v.optional(v.nullable(v.string()), null), null)
 const flag = v.fallback(v.optional(v.boolean(), false), false)
@@ -44,7 +44,7 @@ const fieldSchema = v.object({
   dependencies: v.fallback(v.optional(v.nullable(v.array(condition)), null), null),
 })
 /** A field of a form, as it is printed for people. */
-export type ShownField = v.InferOutput<typeof fieldSchema>
+export type FormField = v.InferOutput<typeof fieldSchema>
 
 const stepSchema = v.object({ name: text, subform: v.string(), optional: flag })
 const fields = v.fallback(v.optional(v.array(fieldSchema), []), [])
@@ -71,18 +71,18 @@ export interface FieldGroup {
   /** The name of the step or list under which the values are given. Null: they are given under their own names. */
   readonly under: string | null
   readonly isRows: boolean
-  readonly fields: readonly ShownField[]
+  readonly fields: readonly FormField[]
 }
 
 /** Asks for a form that the caller may launch, with all that the service tells of it. @throws NotFoundError, CliError */
 export async function fetchForm(client: Client, name: string) {
   const form = (await client.getForm({ name })).forms[0]
   if (form) return form
-  throw new NotFoundError(`There is no form ${JSON.stringify(name)} that you may launch; see holdfast form list.`)
+  throw new UnknownNameError(`There is no form ${JSON.stringify(name)} that you may launch; see holdfast form list.`)
 }
 
 /** Type, description and limits of a form, by name. */
-export function headOf(form: unknown): Readonly<Record<string, string | null>> {
+export function formHeadOf(form: unknown): Readonly<Record<string, string | null>> {
   const { type, description, timeout, concurrency } = v.parse(formSchema, form)
   return {
     type,

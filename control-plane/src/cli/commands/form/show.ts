@@ -2,9 +2,9 @@ import { writeAnswer } from '../../show/answer.js'
 import { type Column, fieldsText, tableText } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { defaultText, optionsText, rulesText } from './field-words.js'
-import { type FieldGroup, type ShownField, fetchForm, fieldGroupsOf, headOf } from './read-form.js'
+import { type FieldGroup, type FormField, fetchForm, fieldGroupsOf, formHeadOf } from './read-form.js'
 
-const COLUMNS: readonly Column<ShownField>[] = [
+const COLUMNS: readonly Column<FormField>[] = [
   { title: 'field', value: (field) => field.name },
   { title: 'type', value: (field) => field.type },
   { title: 'needed', value: (field) => (field.required ? 'yes' : '') },
@@ -29,7 +29,7 @@ export const showCommand = (run: Run) =>
       const form = await fetchForm(await clientOf(run, args), args.form)
       const { name, categories } = form
       await writeAnswer(stdout, args.json, form, () => {
-        const head = Object.entries({ name, ...headOf(form), categories: categories.join(', ') })
+        const head = Object.entries({ name, ...formHeadOf(form), categories: categories.join(', ') })
         const groups = fieldGroupsOf(form).filter(({ under, fields }) => under !== null || fields.length > 0)
         const tables = groups.map((group) => titleOf(group) + tableOf(group))
         return [fieldsText(stdout, head), ...(tables.length === 0 ? ['No fields.\n'] : tables)].join('\n')

@@ -1,5 +1,5 @@
 import { type Client, type FormModel, readForm } from '@holdfast/client'
-import { NotFoundError, UsageError } from '../../errors.js'
+import { UnknownNameError, UsageError } from '../../errors.js'
 import type { ExtraVars } from '../../extra-vars.js'
 import { writeLine } from '../../terminal.js'
 import type { FilePaths } from '../../uploads.js'
@@ -25,7 +25,7 @@ export async function answersOf(
 ): Promise<LaunchAnswers | null> {
   if (!args.ask && !args.print) return { values: given, files: paths }
   const form = readForm(args.form, await client.getForm({ name: args.form }))
-  if (!form) throw new NotFoundError(`There is no form ${JSON.stringify(args.form)} that you may launch.`)
+  if (!form) throw new UnknownNameError(`There is no form ${JSON.stringify(args.form)} that you may launch.`)
   const answers = args.ask ? await ask(run, client, form, given, paths, args.print) : { values: given, files: paths }
   if (answers === null || !args.print) return answers
   const { withoutPasswords } = await import('../../ask/summary.js')
@@ -48,7 +48,7 @@ async function ask(
     throw new UsageError('--ask needs a terminal. Give the values with -e or --from-file.')
   }
   // Loaded only here, because other commands ask no such questions.
-  const [{ Prompts }, { askForm }, { summaryOf }] = await Promise.all([
+  const [{ Prompts }, { askForm }, { answersSummary }] = await Promise.all([
     import('../../ask/prompts.js'),
     import('../../ask/ask-form.js'),
     import('../../ask/summary.js'),
@@ -60,7 +60,7 @@ async function ask(
   const answered = await askForm(client, form, given, prompts)
   const answers = { values: answered.values, files: new Map([...paths, ...answered.files]) }
   if (isPrinted) return answers
-  prompts.note(summaryOf(form, answers), form.name)
+  prompts.note(answersSummary(form, answers), form.name)
   if (await prompts.confirm('Launch?', true)) return answers
   await writeLine(stderr, 'Nothing was launched.')
   return null

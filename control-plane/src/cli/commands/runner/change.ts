@@ -3,7 +3,7 @@ import type { Argv } from 'yargs'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { type ClientArgs, clientOf, clientOptions, command, type Run } from '../common.js'
-import { findRunner } from './find-runner.js'
+import { runnerNamed } from './find-runner.js'
 
 /** What an admin can set for a runner. What is left out stays as it is. */
 type Changes = Parameters<Client['changeRunner']>[0]['body']
@@ -18,7 +18,7 @@ async function change(
   changesOf: (runner: Runner) => Changes,
 ): Promise<void> {
   const client = await clientOf(run, args)
-  const runner = await findRunner(client, args.runner)
+  const runner = await runnerNamed(client, args.runner)
   const answer = await client.changeRunner({ id: runner.id, body: changesOf(runner) })
   await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${runner.fingerprint})\n`)
 }
@@ -74,7 +74,7 @@ export const removeCommand = (run: Run) =>
     builder: runnerOptions,
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const runner = await findRunner(client, args.runner)
+      const runner = await runnerNamed(client, args.runner)
       const answer = await client.deleteRunner({ id: runner.id })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${runner.fingerprint})\n`)
     },

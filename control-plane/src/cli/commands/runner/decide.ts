@@ -2,7 +2,7 @@ import type { Client } from '@holdfast/client'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
-import { findRunner } from './find-runner.js'
+import { runnerNamed } from './find-runner.js'
 
 /** The decisions of an admin about a runner. Each is one request. */
 const DECISIONS = {
@@ -37,7 +37,7 @@ export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
         }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const runner = await findRunner(client, args.runner)
+      const runner = await runnerNamed(client, args.runner)
       if (args.fingerprint !== undefined && args.fingerprint !== runner.fingerprint) {
         throw new UsageError(
           `Runner ${runner.name} has the fingerprint ${runner.fingerprint}, not ${args.fingerprint}: it is another host ` +

@@ -1,8 +1,8 @@
 import type { Client, Runner } from '@holdfast/client'
-import { NotFoundError, UsageError } from '../../errors.js'
+import { UnknownNameError, UsageError } from '../../errors.js'
 
 /** Finds a runner by id or name. @throws NotFoundError when there is none, UsageError when there are several */
-export async function findRunner(client: Client, idOrName: string): Promise<Runner> {
+export async function runnerNamed(client: Client, idOrName: string): Promise<Runner> {
   const { records } = await client.listRunners()
   const byId = records.find((runner) => String(runner.id) === idOrName)
   if (byId) return byId
@@ -14,5 +14,5 @@ export async function findRunner(client: Client, idOrName: string): Promise<Runn
     const ids = named.map((runner) => `${runner.id} (${runner.state}, ${runner.fingerprint})`).join(', ')
     throw new UsageError(`Several runners are named ${idOrName}: ${ids}. Give the id of the one that is meant.`)
   }
-  throw new NotFoundError(`There is no runner with the id or name ${idOrName}; holdfast runner list shows them.`)
+  throw new UnknownNameError(`There is no runner with the id or name ${idOrName}; holdfast runner list shows them.`)
 }

@@ -1,6 +1,6 @@
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
-import { findRunner } from './find-runner.js'
+import { runnerNamed } from './find-runner.js'
 
 /** `holdfast runner keep`: keeps a request to join in the list when its runner leaves. */
 export const keepCommand = (run: Run) =>
@@ -13,7 +13,7 @@ export const keepCommand = (run: Run) =>
         .option('undo', { type: 'boolean', default: false, describe: 'Keep it no longer' }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const runner = await findRunner(client, args.runner)
+      const runner = await runnerNamed(client, args.runner)
       const answer = await client.changeRunner({ id: runner.id, body: { keep: !args.undo } })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${runner.fingerprint})\n`)
     },

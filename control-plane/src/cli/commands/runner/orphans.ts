@@ -1,5 +1,5 @@
 import type { Client, RunnerOrphan } from '@holdfast/client'
-import { NotFoundError, UsageError } from '../../errors.js'
+import { UnknownNameError, UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { localTime } from '../../show/time.js'
@@ -92,7 +92,7 @@ export const orphansCommand = (run: Run) =>
 
 function orphanOf(orphans: readonly RunnerOrphan[], name: string): RunnerOrphan {
   const [found, another] = orphans.filter(({ run_id }) => run_id.startsWith(name))
-  if (!found) throw new NotFoundError(`No job of a runner that is not known here has a run that begins with ${name}`)
+  if (!found) throw new UnknownNameError(`No job of a runner that is not known here has a run that begins with ${name}`)
   if (another) throw new UsageError(`Several runs begin with ${name}; give more of the name`)
   return found
 }

@@ -1,7 +1,7 @@
 import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
-import { findRunner } from './find-runner.js'
+import { runnerNamed } from './find-runner.js'
 
 /** `holdfast runner show`: shows everything about one runner. */
 export const showCommand = (run: Run) =>
@@ -12,7 +12,7 @@ export const showCommand = (run: Run) =>
       clientOptions(yargs).positional('runner', { type: 'string', demandOption: true, describe: 'Id or name' }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const { id } = await findRunner(client, args.runner)
+      const { id } = await runnerNamed(client, args.runner)
       const runner = await client.getRunner({ id })
       await writeAnswer(run.terminal.stdout, args.json, runner, () =>
         fieldsText(run.terminal.stdout, Object.entries(runner)),

@@ -5,7 +5,7 @@ import { writeAnswer } from '../../show/answer.js'
 import { userName } from '../../show/user-name.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { SEVERAL } from '../options.js'
-import { findUser } from './find-user.js'
+import { userNamed } from './find-user.js'
 
 function userOptions<T>(yargs: Argv<T>) {
   return clientOptions(yargs).positional('user', {
@@ -44,7 +44,7 @@ export const setCommand = (run: Run) =>
         throw new UsageError('Say what to change: holdfast user set --help lists the options.')
       }
       const client = await clientOf(run, args)
-      const user = await findUser(client, args.user)
+      const user = await userNamed(client, args.user)
       const kept = (group.length > 0 ? group : user.groups).filter((name) => !removeGroup.includes(name))
       const groups = changesGroups ? [...new Set([...kept, ...addGroup])] : undefined
       const changed = await client.changeUser({ id: user.id, body: { groups, email, passwordMustChange } })
@@ -76,7 +76,7 @@ const changeCommand = <Answer>(
     builder: userOptions,
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const user = await findUser(client, args.user)
+      const user = await userNamed(client, args.user)
       const answer = await change.ask(client, user)
       const name = userName(user.username, user.type)
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${change.words(answer, name)}\n`)

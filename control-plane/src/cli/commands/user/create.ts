@@ -3,7 +3,7 @@ import { askedSecret, givenSecret } from '../../secret-input.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { SEVERAL } from '../options.js'
-import { findUser } from './find-user.js'
+import { userNamed } from './find-user.js'
 
 const SECRET_HELP =
   'The password is asked for on the terminal, or read from standard input or a file. It is never an argument.'
@@ -54,7 +54,7 @@ export const passwordCommand = (run: Run) =>
     handler: async (args) => {
       const { terminal } = run
       const client = await clientOf(run, args)
-      const { id, username } = await findUser(client, args.user)
+      const { id, username } = await userNamed(client, args.user)
       const password = (await givenSecret(terminal, args)) ?? (await askedSecret(terminal, username))
       const user = await client.changeUser({ id, body: { password, passwordMustChange: args.mustChange } })
       await writeAnswer(terminal.stdout, args.json, user, () => `Changed the password of ${username}.\n`)
