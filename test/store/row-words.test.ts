@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { findUser, insertUser } from '../../control-plane/src/store/accounts/users.js'
 import { findJobsOfRuns } from '../../control-plane/src/store/jobs/dispatch.js'
 import { listJobs } from '../../control-plane/src/store/jobs/job-list.js'
 import { findJob, findJobSummary } from '../../control-plane/src/store/jobs/jobs.js'
@@ -36,6 +37,29 @@ test.each(KINDS)('on %s, a row whose words no release has is refused where it is
     await store.write('test', (queries) => userTypesUp(queries as never))
     for (const read of readers) await expect(read()).resolves.not.toBeNull()
     expect(await findJob(store.read, id)).toMatchObject({ user_name: 'ann', user_type: 'local', user_id: null })
+  } finally {
+    await store.close()
+    await folder.remove()
+  }
+})
+
+test.each(KINDS)('on %s, a column of JSON that holds something else is refused where it is read', async (kind) => {
+  const folder = await temporaryFolder()
+  const store = await openTestStore(folder.path, kind)
+  try {
+    const account = {
+      type: 'local',
+      passwordHash: null,
+      email: null,
+      enabled: true,
+      passwordMustChange: false,
+    } as const
+    const user = await store.write('test', (queries) =>
+      insertUser(queries, { ...account, username: 'ann', groups: ['ops'], createdAt: 1 }),
+    )
+    expect((await findUser(store.read, user?.id ?? 0))?.groups).toEqual(['ops'])
+    await store.write('test', (queries) => sql`update ${sql.ref('user')} set groups = '{"ops":1}'`.execute(queries))
+    await expect(findUser(store.read, user?.id ?? 0)).rejects.toThrow('Expected Array')
   } finally {
     await store.close()
     await folder.remove()

@@ -1,7 +1,9 @@
+import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { NotFoundError } from '../errors.js'
 import type { StoredCredential } from '../store/service/credentials.js'
 import {
+  CREDENTIAL_TYPES,
   type Credential,
   CredentialOptions,
   type CredentialType,
@@ -11,6 +13,7 @@ import {
 import type { SecretBox } from './secret-box.js'
 
 const optionsOf = Compile(CredentialOptions)
+const typeCheck = Compile(Type.Enum([...CREDENTIAL_TYPES]))
 
 /** A credential in a list. */
 export interface ListedCredential extends Credential {
@@ -36,7 +39,7 @@ export function shown(credential: StoredCredential): Credential {
 
 /** The type of a stored credential. */
 export function typeOf(credential: StoredCredential): CredentialType {
-  return credential.type as CredentialType
+  return typeCheck.Parse(credential.type)
 }
 
 /** A credential as an entry of a list. */

@@ -4,6 +4,7 @@ import { NotFoundError } from '../../errors.js'
 import { findNodes, findSequence } from '../../store/jobs/sequences.js'
 import type { Queries } from '../../store/store.js'
 import type { PlanNode, SequencePort } from '../record/sequence-port.js'
+import { storedPlanOf } from '../record/stored-plan.js'
 import { requireVisible } from '../record/visibility.js'
 
 /** What this needs of other parts. */
@@ -17,7 +18,7 @@ export async function readNodes({ queries, sequences }: NodesDependencies, calle
   const { job_type: type } = await requireVisible(queries, caller, id)
   const sequence = await findSequence(queries, id)
   if (!sequence) throw new NotFoundError('node_not_found', `Job ${id} has no steps and no nodes`)
-  const planned = sequences.nodesOf(type, planIn(sequence))
+  const planned = sequences.nodesOf(type, storedPlanOf(sequence))
   const rows = new Map((await findNodes(queries, id)).map((row) => [row.identifier, row]))
   return planned.flatMap(({ needsAllParents, ...node }) => {
     const row = rows.get(node.identifier)
@@ -33,11 +34,6 @@ export async function readNodes({ queries, sequences }: NodesDependencies, calle
       job: row.subjob_status === null ? null : row.subjob_id,
     }
   })
-}
-
-/** The plan of a kind, in what is stored of a launch. */
-function planIn({ plan }: { readonly plan: string }): unknown {
-  return (JSON.parse(plan) as { plan?: unknown }).plan
 }
 
 function withCopiedLinks<Node extends Pick<PlanNode, 'links'>>(node: Node) {

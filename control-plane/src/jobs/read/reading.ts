@@ -11,6 +11,7 @@ import { findEvent } from '../../store/jobs/job-events.js'
 import { readOutput } from '../../store/jobs/job-output.js'
 import { type JobFilter, type JobListRow, listJobs } from '../../store/jobs/job-list.js'
 import { type JobRow, findJob, findSubjobs } from '../../store/jobs/jobs.js'
+import { objectOfColumn } from '../../store/sql/json-columns.js'
 import type { Queries } from '../../store/store.js'
 import { approvalOf, giverOf } from '../record/approval.js'
 import { type Connections, type RunnerPresence, connectionsFor, detailOf, isConnected } from './connected.js'
@@ -98,7 +99,7 @@ export async function readJob(reading: JobReading, caller: Caller, id: number, f
       ...recordOf(job, await connectionsFor(reading.runners, [job])),
       extravars,
       payload: extravars,
-      credentials: JSON.parse(job.credentials) as Record<string, unknown>,
+      credentials: objectOfColumn(job.credentials),
       subjobs: await findSubjobs(queries, id),
     },
     output: outputAs[form](queries, id),

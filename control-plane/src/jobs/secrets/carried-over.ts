@@ -3,6 +3,7 @@ import type { JobVault } from '../../credentials/job-vault.js'
 import { type OpenJob, findOpenJobs, insertJobSecret, replaceJobTexts } from '../../store/jobs/job-secrets.js'
 import type { Queries, Store } from '../../store/store.js'
 import { holdsMask } from './masking.js'
+import { passwordFieldsOf } from '../record/password-fields.js'
 import { objectSchema } from '../record/playbook.js'
 import { type LaunchSecrets, maskSecrets, splitVariables } from './secret-values.js'
 import { createSecretFinder } from './secret-finder.js'
@@ -23,7 +24,7 @@ export async function sealOpenJobs(store: Store, vault: Pick<JobVault, 'seal'>):
 
 async function sealJob(queries: Queries, vault: Pick<JobVault, 'seal'>, job: OpenJob): Promise<boolean> {
   const extravars = v.parse(objectSchema, JSON.parse(job.extravars))
-  const keys = new Set(JSON.parse(job.password_fields) as string[])
+  const keys = new Set(passwordFieldsOf(job))
   const { ansibleforms_user: _, ...others } = extravars
   const values = new Set<string>()
   gather(others, keys, false, values)

@@ -3,6 +3,7 @@ import { isoTime } from '../../clock.js'
 import { NotFoundError } from '../../errors.js'
 import { extravarsOf } from '../../jobs/record/playbook.js'
 import { type JobReading, approvalRecordOf, maskedFor } from '../../jobs/read/reading.js'
+import { storedPlanOf } from '../../jobs/record/stored-plan.js'
 import { requireVisible } from '../../jobs/record/visibility.js'
 import { findJob } from '../../store/jobs/jobs.js'
 import { findNode, findSequence } from '../../store/jobs/sequences.js'
@@ -22,7 +23,7 @@ export async function readNode(reading: JobReading, caller: Caller, id: number, 
   if (type !== 'workflow') throw notFound(`Job ${id} is no workflow and has no node '${identifier}'`)
   const sequence = await findSequence(queries, id)
   const row = sequence && (await findNode(queries, id, identifier))
-  const nodes = sequence ? workflowPlanOf((JSON.parse(sequence.plan) as { plan: unknown }).plan).workflow.nodes : []
+  const nodes = sequence ? workflowPlanOf(storedPlanOf(sequence)).workflow.nodes : []
   const node = nodes.find((known) => known.identifier === identifier)
   const parent = await findJob(queries, id)
   if (!row || !node || !parent) throw notFound(`The workflow of job ${id} has no node '${identifier}'`)

@@ -3,6 +3,7 @@ import type { UserTable } from '../schema.js'
 import type { Queries } from '../store.js'
 import { Type } from 'typebox'
 import { USER_TYPES, type UserType } from '../../user-type.js'
+import { textsOfColumn } from '../sql/json-columns.js'
 import { rowParser } from '../sql/row-parser.js'
 
 /** An account as it is stored. */
@@ -177,7 +178,7 @@ export function parseUser(stored: Selectable<UserTable>): StoredUser {
     passwordHash: row.password_hash,
     subject: row.subject,
     email: row.email,
-    groups: JSON.parse(row.groups) as string[],
+    groups: textsOfColumn(row.groups),
     enabled: row.enabled === 1,
     groupsLeftOut: row.groups_left_out,
     createdAt: row.created_at,

@@ -1,3 +1,4 @@
+import { textsOfColumn } from '../sql/json-columns.js'
 import { runStatement } from '../sql/raw-statements.js'
 import type { Queries } from '../store.js'
 
@@ -24,7 +25,7 @@ export async function findJobSecrets(
 ): Promise<ReadonlyMap<number, StoredJobSecret>> {
   if (ids.length === 0) return new Map()
   const rows = await queries.selectFrom('job_secret').selectAll().where('job_id', 'in', ids).execute()
-  return new Map(rows.map((row) => [row.job_id, { sealed: row.sealed, names: JSON.parse(row.names) as string[] }]))
+  return new Map(rows.map((row) => [row.job_id, { sealed: row.sealed, names: textsOfColumn(row.names) }]))
 }
 
 /** A job of an older release that has not ended, and whose passwords are in its row in clear. */

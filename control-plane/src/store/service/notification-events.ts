@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { sql } from 'kysely'
 import type { JobStatus } from '../../job-status.js'
+import { objectOfColumn } from '../sql/json-columns.js'
 import type { Queries } from '../store.js'
 
 const told = v.object({
@@ -174,7 +175,7 @@ export async function listEvents(queries: Queries, limit: number): Promise<Store
   return rows.map(({ id, kind, at, data }) => ({
     id,
     at,
-    event: v.parse(eventSchema, { kind, ...(JSON.parse(data) as object) }),
+    event: v.parse(eventSchema, { kind, ...objectOfColumn(data) }),
   }))
 }
 
