@@ -39,7 +39,13 @@ const clock = { now: () => 1_700_000_000_000 }
 const NOBODY = 1_000_000
 const live = createLiveEvents()
 const runners = { jobQueued: () => undefined, abortRequested: () => undefined }
-const sequences = { advance: () => undefined, jobEnded: () => undefined, endsWithRejection: () => true }
+const sequences = {
+  advance: () => undefined,
+  jobEnded: () => undefined,
+  endsWithRejection: () => true,
+  noteDecision: () => Promise.resolve(),
+  closeWaiting: () => Promise.resolve(),
+}
 const APPROVAL = {
   ...{ title: 'Sure?', message: null, roles: ['ops'], notifications: [], allowSelf: true },
   ...{ state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null },

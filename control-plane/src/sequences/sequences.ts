@@ -1,6 +1,6 @@
 import type { JobEnds, SequencePort } from '../jobs/record/sequence-port.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
-import { findDueSequences, findFirstDueTime, renewDueTimes } from '../store/jobs/sequences.js'
+import { changeNode, closeNodes, findDueSequences, findFirstDueTime, renewDueTimes } from '../store/jobs/sequences.js'
 import { SERVICE_CLOCK_ORIGIN } from '../store/service/service-clock.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
@@ -79,6 +79,9 @@ export function createSequences(
         .nodes() ?? [],
     advance: (jobId) => looks.begin(jobId),
     endsWithRejection: (jobType) => kinds.find((kind) => kind.jobType === jobType)?.endsWithRejection ?? true,
+    noteDecision: (queries, jobId, identifier, decision) =>
+      changeNode(queries, jobId, identifier, { approval: decision, due_time: null }),
+    closeWaiting: (queries, jobId, end) => closeNodes(queries, jobId, { status: 'do not run', ...end }),
     jobEnded() {
       // Many jobs may end at once. One look at the database finds what follows of all of them.
       if (isAsked || looks.isClosed) return

@@ -1,6 +1,6 @@
-import { ConflictError, ForbiddenError, NotFoundError, UnavailableError } from '../../errors.js'
+import { ConflictError, UnavailableError } from '../../errors.js'
 import { launcherName, shownName } from '../../auth/shown-name.js'
-import { type JobApproval, approvalOf, decided, deciderName, hasApprovingRole } from '../record/approval.js'
+import { approvalOf, decided } from '../record/approval.js'
 import type { Queries, Store } from '../../store/store.js'
 import { type SequencePort, isSequence } from '../record/sequence-port.js'
 import { updateApproval } from '../../store/jobs/approvals.js'
@@ -20,13 +20,12 @@ import { type Runner, findRunner, findRunnerByName } from '../../store/runners/r
 import type { RunnerPort } from '../record/runner-port.js'
 import { type ApprovalSubject, type ApprovalSubjects, changesOf } from '../record/approval-subject.js'
 import { type Clock, isoTime } from '../../clock.js'
-import { changeNode, closeNodes } from '../../store/jobs/sequences.js'
 import type { Caller } from '../../auth/caller.js'
 import type { AccountGrant, Grants } from '../../auth/grants.js'
 import { forbiddenCredential, needsOfJob } from '../needs/credential-needs.js'
-import { isOwner, seesAllJobs } from '../record/visibility.js'
 import { runnerProblem } from '../needs/runner-choice.js'
 import type { JobStatus } from '../../job-status.js'
+import { type Taken, gone, requireRightToApprove, requireRightToReject, requireTaken } from './decision-rights.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 
@@ -36,16 +35,10 @@ export interface ApprovingDependencies {
   readonly live: LiveEvents
   readonly clock: Clock
   readonly runners: RunnerPort
-  readonly sequences: Pick<SequencePort, 'advance' | 'endsWithRejection'>
+  readonly sequences: Pick<SequencePort, 'advance' | 'endsWithRejection' | 'noteDecision' | 'closeWaiting'>
   readonly grants: Grants
   readonly subjects: Pick<ApprovalSubjects, 'now'>
 }
-
-/**
- * The result of a decision. Either it was stored, or somebody else decided first. `job` is null when the job was
- * deleted.
- */
-type Taken = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
 
 /** What an approval is given for: the job runs exactly what is there now. */
 interface Given {
@@ -129,7 +122,7 @@ async function approveJob(
     const dispatch = group === null ? ('queued' as const) : ('parked' as const)
     const changes = { dispatch, runner_id: runner?.id ?? null, wait_until: null, ...bound }
     const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: now, reason: null, changes }
-    const taken = await take(queries, caller, asked, 'approved', now, move, given)
+    const taken = await take(sequences, queries, caller, asked, 'approved', now, move, given)
     if (taken.isTaken && problem !== null) await failJob(queries, id, problem, now)
     const admitted = taken.isTaken && problem === null ? await admitNew(queries, id, group) : []
     return { ...taken, runner: group === null ? runner : null, problem, admitted }
@@ -155,7 +148,7 @@ async function approveSequence(
   const group = asked.has_place === 1 ? null : groupOf(asked)
   const move = goesOn(now, bound, group === null ? 'driven' : 'parked')
   const result = await store.write('jobs.approve', async (queries) => {
-    const taken = await take(queries, caller, asked, 'approved', now, move, given)
+    const taken = await take(sequences, queries, caller, asked, 'approved', now, move, given)
     return { ...taken, admitted: taken.isTaken ? await admitNew(queries, asked.id, group) : [] }
   })
   requireTaken(result, asked.id)
@@ -196,9 +189,9 @@ export async function reject(
     // Only a waiting job is rejected here. A workflow goes on first, and its own rules end it as rejected.
     const ends: JobMove<'rejected'> = { from: ['approve'], to: 'rejected', time: now, reason, changes }
     const taken = endsHere
-      ? await take(queries, caller, asked, 'rejected', now, ends)
-      : await take(queries, caller, asked, 'rejected', now, goesOn(now))
-    if (taken.isTaken && endsHere) await closeNodes(queries, id, { status: 'do not run', reason, time: now })
+      ? await take(sequences, queries, caller, asked, 'rejected', now, ends)
+      : await take(sequences, queries, caller, asked, 'rejected', now, goesOn(now))
+    if (taken.isTaken && endsHere) await sequences.closeWaiting(queries, id, { reason, time: now })
     return taken
   })
   requireTaken(result, id)
@@ -235,6 +228,7 @@ export async function approvedBefore(
  * the job and in its output.
  */
 async function take<To extends JobStatus>(
+  sequences: Pick<SequencePort, 'noteDecision'>,
   queries: Queries,
   caller: Caller,
   asked: Pick<JobSummaryRow, 'id' | 'approval'>,
@@ -253,7 +247,7 @@ async function take<To extends JobStatus>(
   await updateApproval(queries, id, decision)
   await noteAct(queries, id, state === 'approved' ? 'approve' : 'reject', now)
   // In a parent job, the step or workflow node waits, not the job itself.
-  if (job.step !== null) await changeNode(queries, id, job.step, { approval: decision, due_time: null })
+  if (job.step !== null) await sequences.noteDecision(queries, id, job.step, decision)
   const word = state === 'approved' ? 'Approved' : '[WARNING]: Rejected'
   await appendServiceLine(queries, id, `${word} by ${shownName(caller)} at ${isoTime(now)}`)
   if (changes.length > 0) {
@@ -289,64 +283,4 @@ function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant):
   return credential === null
     ? null
     : `The roles of ${launcherName(job)} do not allow the credential '${credential}' any more`
-}
-
-/**
- * Checks the state of the job before its owner and the roles. So an own job that does not wait is answered with 409,
- * and so is a job that never needed an approval. @throws ConflictError
- */
-function requireWaiting(caller: Caller, job: JobSummaryRow): void {
-  if (job.status === 'approve') return
-  const wasNeverAsked = approvalOf(job) === null && seesAllJobs(caller)
-  if (isOwner(caller, job) || wasNeverAsked) requireTaken({ job, isTaken: false }, job.id)
-}
-
-function requireRightToApprove(caller: Caller, job: JobSummaryRow): void {
-  requireWaiting(caller, job)
-  requireApprover(caller, job)
-}
-
-function requireRightToReject(caller: Caller, job: JobSummaryRow): void {
-  requireWaiting(caller, job)
-  if (!isOwner(caller, job)) requireApprovingRole(caller, job)
-}
-
-/**
- * Checks whether the caller may approve a job that waits now. What has changed since it was asked for is not looked at.
- * @throws ForbiddenError, ConflictError
- */
-export function requireMayApprove(caller: Caller, job: JobSummaryRow): void {
-  requireTaken({ job, isTaken: job.status === 'approve' }, job.id)
-  requireRightToApprove(caller, job)
-}
-
-/** Checks whether the caller may reject a job that waits now. @throws ForbiddenError, ConflictError */
-export function requireMayReject(caller: Caller, job: JobSummaryRow): void {
-  requireTaken({ job, isTaken: job.status === 'approve' }, job.id)
-  requireRightToReject(caller, job)
-}
-
-function requireApprover(caller: Caller, job: JobSummaryRow): void {
-  const approval = requireApprovingRole(caller, job)
-  if (caller.isAdmin || !isOwner(caller, job) || approval?.allowSelf === true) return
-  throw new ForbiddenError('own_job', `Job ${job.id} is your own: somebody else has to approve it`)
-}
-
-function requireApprovingRole(caller: Caller, job: JobSummaryRow): JobApproval | null {
-  const approval = approvalOf(job)
-  if (hasApprovingRole(caller, approval)) return approval
-  throw new ForbiddenError('not_an_approver', `None of your roles may decide about job ${job.id}`)
-}
-
-function requireTaken({ job, isTaken }: Taken, id: number): void {
-  if (!job) throw gone(id)
-  if (isTaken) return
-  const approval = approvalOf(job)
-  const by = approval && deciderName(approval)
-  const why = approval && by !== null ? `it was ${approval.state} by ${by}` : `its status is ${job.status}`
-  throw new ConflictError('not_waiting', `Job ${id} does not wait for an approval: ${why}`)
-}
-
-function gone(id: number): NotFoundError {
-  return new NotFoundError('job_not_found', `There is no job ${id}`)
 }

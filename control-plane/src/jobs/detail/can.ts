@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/caller.js'
 import { ConflictError, HoldfastError } from '../../errors.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
-import { requireMayApprove, requireMayReject } from '../approve/approving.js'
+import { requireMayApprove, requireMayReject } from '../approve/decision-rights.js'
 import { requireAbortable, requireDeletable } from '../end/actions.js'
 import type { LaunchDependencies } from '../launch/launch.js'
 import { requireManageable } from '../record/visibility.js'

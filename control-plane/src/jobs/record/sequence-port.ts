@@ -1,5 +1,6 @@
 import type { Form, JobSettings } from '../../forms/form.js'
 import type { JobType } from '../../job-type.js'
+import type { Queries } from '../../store/store.js'
 
 /** The plan of a parent job, made of the files at the time of its launch. */
 export interface PlannedSequence {
@@ -53,6 +54,10 @@ export interface SequencePort {
    * failure.
    */
   endsWithRejection(jobType: JobType): boolean
+  /** Stores with a step or node what was decided about its approval. It belongs to the write of the decision. */
+  noteDecision(queries: Queries, jobId: number, identifier: string, decision: string): Promise<void>
+  /** Stores that nothing of a parent job that waits will run. It belongs to the write that ends the job. */
+  closeWaiting(queries: Queries, jobId: number, end: { readonly reason: string; readonly time: number }): Promise<void>
 }
 
 /** Whoever ends jobs calls it after the commit. Returns at once and never throws. */
