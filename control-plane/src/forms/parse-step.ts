@@ -3,7 +3,7 @@ import { FieldProblem } from './fields/parse-field.js'
 import type { Step } from './form.js'
 import type { FormFile, StepFile } from './form-schema.js'
 import { LimitProblem } from './parse-limits.js'
-import { notificationsOf } from './parse-notifications.js'
+import { parseNotifications } from './parse-notifications.js'
 import { type PlaybookFile, readApproval, playbookSettingsOf } from './parse-playbook.js'
 
 /**
@@ -32,7 +32,7 @@ export function stepParser(form: FormFile, listed: readonly string[]): (entry: S
 
 function toldOf({ notifications }: StepFile): Step['notifications'] {
   try {
-    return notificationsOf(notifications)
+    return parseNotifications(notifications)
   } catch (error) {
     throw error instanceof LimitProblem ? new FieldProblem('notifications', error.reason) : error
   }

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { JOB_STATUSES } from '../../job-status.js'
-import { LETTERS, type Outcome } from '../../jobs/course/course.js'
+import { LETTERS, type TaskOutcome } from '../../jobs/course/course.js'
 import { type CompareDependencies, readComparison } from '../../jobs/detail/compare.js'
 import { NODE_STATUSES } from '../../node-status.js'
 import { callerOf } from '../route/guards.js'
 import { IdParams, answers, idOf, integerText, nullable, wholeNumberOf } from '../route/schemas.js'
 
-const OUTCOMES = Object.keys(LETTERS) as Outcome[]
+const OUTCOMES = Object.keys(LETTERS) as TaskOutcome[]
 const idOrNull = (description: string) => nullable(Type.Integer({ description }))
 const seconds = () => nullable(Type.Number())
 const outcome = (description: string) => Type.Enum(OUTCOMES, { description })

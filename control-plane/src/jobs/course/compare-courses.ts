@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
-import { type Course, type CourseRecord, LETTERS, type Outcome } from './course.js'
+import { type Course, type CourseRecord, LETTERS, type TaskOutcome } from './course.js'
 import { type TaskPair, matchTasks, playName } from './match-tasks.js'
 
 /** Most tasks, results and hosts that are told one by one. */
@@ -9,7 +9,7 @@ const MOST_HOSTS = 2000
 /** Tasks after which others have their turn. */
 const TASKS_AT_ONCE = 50
 
-const OUTCOMES = new Map(Object.entries(LETTERS).map(([word, letter]) => [letter.charCodeAt(0), word as Outcome]))
+const OUTCOMES = new Map(Object.entries(LETTERS).map(([word, letter]) => [letter.charCodeAt(0), word as TaskOutcome]))
 
 /** A run that is compared. */
 export interface ComparedRun {
@@ -70,17 +70,17 @@ function hostsOf(run: Course, other: Course) {
   }
 }
 
-function outcomeAt({ isOver }: ComparedRun, record: CourseRecord | null, host: number): Outcome {
+function outcomeAt({ isOver }: ComparedRun, record: CourseRecord | null, host: number): TaskOutcome {
   const outcome = OUTCOMES.get(record?.cells[host] ?? 0) ?? 'none'
   return isOver && outcome === 'running' ? 'none' : outcome
 }
 
 /** False: the result may still come. */
-function isFinal({ isOver }: ComparedRun, outcome: Outcome): boolean {
+function isFinal({ isOver }: ComparedRun, outcome: TaskOutcome): boolean {
   return isOver || (outcome !== 'none' && outcome !== 'running')
 }
 
-function resultOf({ one }: TaskPair, host: string, outcome: Outcome, otherOutcome: Outcome) {
+function resultOf({ one }: TaskPair, host: string, outcome: TaskOutcome, otherOutcome: TaskOutcome) {
   return { task: one?.id ?? 0, name: one?.name ?? null, host, outcome, with_outcome: otherOutcome }
 }
 
