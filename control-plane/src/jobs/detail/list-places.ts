@@ -4,7 +4,7 @@ import { findTransitions } from '../../store/jobs/job-details.js'
 import { findJob } from '../../store/jobs/jobs.js'
 import { connectionsFor } from '../read/connected.js'
 import { type JobPage, type ListRequest, readJobs } from '../read/reading.js'
-import { isFinal, jobStatusOf } from '../record/status.js'
+import { isFinalStatus, jobStatusOf } from '../record/status.js'
 import { type JobDetailDependencies, shownEstimate } from './detail.js'
 import { placeOf } from './place.js'
 
@@ -21,7 +21,7 @@ export async function readJobsWithPlaces(
 ): Promise<JobPage> {
   const { pages, next, tag } = await readJobs(dependencies.reading, caller, request)
   const records = [...pages].flat()
-  const open = records.filter(({ status }) => !isFinal(status)).slice(0, MOST_PLACES)
+  const open = records.filter(({ status }) => !isFinalStatus(status)).slice(0, MOST_PLACES)
   const places = new Map<number, Awaited<ReturnType<typeof whereIs>>>()
   for (const { id } of open) places.set(id, await whereIs(dependencies, id))
   const told = records.map((record) => ({ ...record, ...(places.get(record.id) ?? { place: null, estimate: null }) }))
@@ -33,7 +33,7 @@ async function whereIs({ reading, courses, estimates, clock }: Dependencies, id:
   const { queries } = reading
   const job = await findJob(queries, id)
   // It may have ended or been deleted since the list was read.
-  if (!job || isFinal(jobStatusOf(job.status))) return { place: null, estimate: null }
+  if (!job || isFinalStatus(jobStatusOf(job.status))) return { place: null, estimate: null }
   const connections = await connectionsFor(reading.runners, [job])
   const since = (await findTransitions(queries, id)).at(-1)?.time ?? job.start_time
   return {
