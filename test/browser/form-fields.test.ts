@@ -17,6 +17,17 @@ fields:
   - {name: cert, type: file, label: Certificate, required: true}
   - {name: host, label: Host}
 `,
+  'names.yml': `name: Names
+type: ansible
+roles: [default]
+playbook: names.yml
+fields:
+  - {name: site, label: Site, default: gent}
+  - {name: short, type: local, label: Short, expression: "'$(site)'.slice(0, 3)"}
+  - {name: fixed, type: expression, label: Fixed, runLocal: true, expression: "'fix-$(short)'"}
+  - {name: host, type: expression, label: Name of the host, runLocal: true, editable: true, expression: "'srv-$(short)'"}
+  - {name: other, type: expression, label: Other, runLocal: true, editable: true, expression: "({of: '$(host)'})"}
+`,
   'team.yml': `- name: Team
   type: ansible
   roles: [default]
@@ -86,6 +97,23 @@ test('a file goes up when it is chosen, byte for byte, and another one takes its
   expect(cert).toMatchObject({ originalname: '<b>new.pem', size: bytes.length })
   expect(readFileSync((cert as { path: string }).path).equals(bytes)).toBe(true)
   expect(await admin.faults()).toEqual([])
+})
+
+test('what is computed and editable can be typed over, and stays computed until then', async () => {
+  await open('/forms/Names')
+  const host = page.getByLabel('Name of the host')
+  await expect.poll(() => host.inputValue()).toBe('srv-gen')
+  await page.getByLabel('Site').fill('bruges')
+  await expect.poll(() => host.inputValue()).toBe('srv-bru')
+  await page.getByText('fix-bru').first().waitFor()
+  // Fields of the types local, local_out and credential are never shown.
+  expect(await page.getByText('Short', { exact: true }).count()).toBe(0)
+  await host.fill('web1')
+  await page.getByText('{"of":"web1"}').first().waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  const sent = await launchedVariables()
+  expect(sent).toMatchObject({ site: 'bruges', fixed: 'fix-bru', host: 'web1', other: { of: 'web1' } })
+  expect(sent.short).toBeUndefined()
 })
 
 let network: CDPSession | null = null

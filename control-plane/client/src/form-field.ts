@@ -15,7 +15,7 @@ export interface FormField {
   readonly choices: readonly Choice[] | null
   /** How one of the form's values is shown and sent. */
   readonly choiceOf: (value: unknown) => Choice
-  /** The control plane computes the value; nobody types it. */
+  /** The control plane computes the value; nobody types it. A computed field that is `editable` is none of these. */
   readonly isComputed: boolean
   readonly dateType: string
   readonly content: string
@@ -53,7 +53,11 @@ const SAME_AS: Readonly<Record<string, string>> = {
   table: 'list',
   local: 'expression',
   local_out: 'expression',
+  credential: 'expression',
 }
+
+/** Types of fields that are never shown, although they have a value. */
+const NEVER_SHOWN: readonly string[] = ['local', 'local_out', 'credential']
 
 /** Fields whose source gives the choices, and not the value. */
 const CHOSEN: readonly string[] = ['enum', 'radio', 'list']
@@ -78,13 +82,13 @@ function readField(name: string, field: Source): FormField {
     help: textOf(field.help),
     group: textOf(field.group),
     required: field.required === true,
-    hidden: field.hide === true,
+    hidden: field.hide === true || NEVER_SHOWN.includes(given),
     multiple: field.multiple === true,
     placeholder: textOf(field.placeholder),
     default: field.default,
     choices: Array.isArray(field.values) ? field.values.map((value: unknown) => choiceOf(value, field)) : null,
     choiceOf: (value) => choiceOf(value, field),
-    isComputed: type === 'expression' || (hasSource && field.editable !== true && !CHOSEN.includes(type)),
+    isComputed: field.editable !== true && (type === 'expression' || (hasSource && !CHOSEN.includes(type))),
     dateType: textOf(field.dateType) ?? 'datetime',
     content: textOf(field.value) ?? textOf(field.expression) ?? textOf(field.default) ?? '',
     subform: textOf(field.subform),

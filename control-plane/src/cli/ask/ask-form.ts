@@ -75,7 +75,7 @@ class Walk {
       const verdict = await this.#verdictOf(part, field)
       if (field.hidden || verdict?.shown === false) continue
       if (field.type === 'html') this.#prompts.say(textOfHtml(field.content))
-      else if (field.isComputed) this.#sayComputed(field, verdict)
+      else if (field.isComputed || isObjectOfExpression(field, verdict)) this.#sayComputed(field, verdict)
       else await this.#askField(part, field, values, given)
     }
   }
@@ -115,7 +115,9 @@ class Walk {
       return undefined
     }
     const choices = verdict?.choices?.map((choice) => field.choiceOf(choice)) ?? field.choices
-    return this.#prompts.value(field, choices, initial)
+    const answer = await this.#prompts.value(field, choices, initial)
+    // What was not changed stays computed: it follows what it hangs on, and keeps its type.
+    return field.type === 'expression' && answer === valueText(initial) ? undefined : answer
   }
 
   async #verdictOf(part: FormPart, field: FormField): Promise<Verdict | null> {
@@ -137,6 +139,11 @@ class Walk {
   }
 }
 
+/** What may be typed over is a line of text. An object is none. */
+function isObjectOfExpression({ type }: FormField, verdict: Verdict | null): boolean {
+  return type === 'expression' && typeof (verdict?.value ?? '') === 'object'
+}
+
 function verdictIn(evaluation: FormEvaluation, { step }: FormPart, { name }: FormField): Verdict | null {
   const fields = step === null ? evaluation.fields : evaluation.steps[step]?.fields
   return fields?.[name] ?? null
@@ -147,20 +154,24 @@ function errorsOf(evaluation: FormEvaluation, part: FormPart, field: FormField):
   if (field.type === 'file') return []
   const own = verdictIn(evaluation, part, field)?.errors.map(({ description }) => description) ?? []
   const key = part.step === null ? field.name : `${part.step}.${field.name}`
-  const rows = (evaluation.rows[key] ?? []).flatMap((row, index) =>
-    rowTexts(row).map((text) => `row ${index + 1}: ${text}`),
-  )
+  const rows = (evaluation.rows[key] ?? []).flatMap((row) => rowTexts(row as RowError))
   return [...own, ...rows]
 }
 
-/** The sentences about a row. The service gives them by field, in objects and lists. */
-function rowTexts(row: unknown): string[] {
-  if (typeof row !== 'object' || row === null) return []
-  const { description } = row as { readonly description?: unknown }
-  if (typeof description === 'string') return [description]
-  return Object.entries(row).flatMap(([name, value]) =>
-    rowTexts(value).map((text) => (Array.isArray(row) ? text : `${name}: ${text}`)),
+/** What is wrong with a row, as a refused launch says it. Rows inside of it have their own. */
+interface RowError {
+  /** None: the object of a yaml field. */
+  readonly index?: number
+  readonly validationErrors?: Readonly<Record<string, readonly { readonly description: string }[]>>
+  readonly rowErrors?: Readonly<Record<string, readonly RowError[]>>
+}
+
+function rowTexts({ index, validationErrors = {}, rowErrors = {} }: RowError): string[] {
+  const own = Object.values(validationErrors).flatMap((errors) => errors.map(({ description }) => description))
+  const below = Object.entries(rowErrors).flatMap(([name, rows]) =>
+    rows.flatMap((row) => rowTexts(row).map((text) => `${name}: ${text}`)),
   )
+  return [...own, ...below].map((text) => (index === undefined ? text : `row ${index + 1}: ${text}`))
 }
 
 /** A value for people, in one line. */

@@ -7,6 +7,9 @@ type Row = Record<string, unknown>
 const ADD = 'Add a row'
 const DONE = 'That is all'
 
+/** Types of fields of a row that are left to the control plane, and those that a row cannot have. */
+const NOT_ASKED: readonly string[] = ['html', 'file', 'expression']
+
 /**
  * Asks for the rows of a list, one after the other, until the person says that there are no more.
  * @param initial the rows that the list has already
@@ -44,7 +47,7 @@ async function askRow(
 ): Promise<Row> {
   const row: Row = { ...before }
   for (const field of fields) {
-    if (!isShown(field, row) || field.isComputed || field.type === 'html' || field.type === 'file') continue
+    if (!isShown(field, row) || field.isComputed || NOT_ASKED.includes(field.type)) continue
     const initial = row[field.name] ?? field.default
     row[field.name] =
       field.type === 'list'

@@ -100,9 +100,10 @@ export class Prompts {
 
   /** Asks for the path of a file that exists. @returns the path; undefined when it was left empty */
   async file(field: FormField): Promise<string | undefined> {
+    // The question for a path takes no empty answer.
+    if (!field.required && !(await this.confirm(`${messageOf(field)}: send a file?`, false))) return undefined
     for (;;) {
       const path = answered(await clack.path({ ...this.#screen, message: messageOf(field) }))
-      if (path === '') return undefined
       const found = await stat(path).catch(() => null)
       if (found?.isFile()) return path
       this.warn(`${path} is not a file.`)
@@ -127,11 +128,12 @@ export class Prompts {
   }
 
   async #number(message: string, field: FormField, initial: unknown): Promise<unknown> {
-    for (;;) {
-      const typed = await this.#text(message, field, initial, false)
+    for (let before = initial; ;) {
+      const typed = await this.#text(message, field, before, false)
       if (typed === undefined) return undefined
       const number = Number(typed)
       if (Number.isFinite(number) && typed.trim() !== '') return number
+      before = typed
       this.warn('That is not a number.')
     }
   }

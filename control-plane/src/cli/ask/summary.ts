@@ -6,14 +6,29 @@ export function answersSummary(form: FormModel, { values, files }: Answers): str
   const lines: string[] = []
   for (const { step, fields } of form.parts) {
     const own = (step === null ? values : values[step]) as Readonly<Record<string, unknown>> | undefined
-    for (const { name, label, type } of fields) {
+    for (const { name, label, type, subform } of fields) {
       const value = type === 'file' ? files.get(name) : own?.[name]
       if (value === undefined) continue
-      const text = type === 'password' ? '********' : valueText(value)
+      const text = type === 'password' ? '********' : valueText(masked(form, subform, value))
       lines.push(`${step === null ? '' : `${step}: `}${label}: ${text}`)
     }
   }
   return lines.length === 0 ? ['(no values)'] : lines
+}
+
+/** The rows of a list, as they are shown: passwords in them stay hidden. */
+function masked(form: FormModel, subform: string | null, value: unknown): unknown {
+  if (subform === null || !Array.isArray(value)) return value
+  const fields = form.subforms.get(subform) ?? []
+  return value.map((row: unknown) => {
+    if (typeof row !== 'object' || row === null) return row
+    const shown = Object.entries(row).map(([name, inside]) => {
+      const field = fields.find((one) => one.name === name)
+      const isHidden = field?.type === 'password' && inside !== undefined
+      return [name, isHidden ? '********' : masked(form, field?.subform ?? null, inside)] as const
+    })
+    return Object.fromEntries(shown)
+  })
 }
 
 /** The answers without passwords, because a file must not hold passwords. `left` has the paths of the passwords. */

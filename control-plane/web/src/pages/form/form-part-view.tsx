@@ -40,7 +40,9 @@ export function FormPartView({
   const fields = part.fields.map((field) => {
     const verdict = verdictOf(state.evaluation, part, field.name)
     if (!isFieldShown(part, field, values, verdict)) return null
-    if (field.isComputed) return <ComputedField key={field.name} field={field} verdict={verdict} />
+    // What may be typed over is a line of text. An object is none.
+    const isRead = field.isComputed || (field.type === 'expression' && typeof (verdict?.value ?? '') === 'object')
+    if (isRead) return <ComputedField key={field.name} field={field} verdict={verdict} />
     const place = [...placeOf(part), field.name]
     return (
       <FieldInput
