@@ -43,7 +43,7 @@ const STEPS: readonly Column<Step>[] = [
   { title: 'jobs', value: ({ job, with_job: other }) => [job, other].filter((id) => id !== null).join(', ') },
 ]
 
-/** `holdfast job compare`: what is not as in the last good run. */
+/** `holdfast job compare`: shows what differs between a job and the last good run of its form, or another job. */
 export const compareCommand = (run: Run) =>
   command({
     command: 'compare <id>',
