@@ -44,7 +44,7 @@ export interface ApprovalWatchOptions {
    */
   readonly hasJoinToken: boolean
   readonly now: () => Date
-  /** Why no job is taken although all else is well; null: jobs are taken. */
+  /** Why no job is taken although everything else works; null: jobs are taken. */
   readonly problem: () => string | null
   readonly log: Logger
 }
@@ -67,7 +67,7 @@ class LinkedApprovalWatch implements ApprovalWatch {
 
   readonly events: LinkEvents = {
     up: (welcome, over) => {
-      // A control plane answers. What this runner is to it is said next.
+      // A control plane answers. Its next message says whether this runner is approved.
       this.#options.hostJobs.wait()
       this.#refusal = null
       this.#move(welcome.state, welcome.max_jobs, over)

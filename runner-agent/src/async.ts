@@ -20,7 +20,7 @@ export async function forEachLimited<Item>(
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
-/** Runs tasks one after the other in the order they were added; a failed one does not hold up the next. */
+/** Runs tasks one after the other in the order they were added. When a task fails, the next one runs all the same. */
 export interface SerialQueue {
   add<Result>(task: () => Promise<Result>): Promise<Result>
   /** Resolves when everything added so far has ended. */

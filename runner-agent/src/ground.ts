@@ -3,7 +3,7 @@ import type { Logger } from './log.js'
 /** Environment variables by their names. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What every room may need of the world outside, and who ends what a room opens. */
+/** What every room may need from outside of the program. It also ends what the rooms open. */
 export interface Ground {
   readonly log: Logger
   readonly now: () => Date
@@ -13,7 +13,7 @@ export interface Ground {
   readonly environment: Environment
   /** Runs a task once after so many milliseconds. The agent may end before. Returns what cancels it. */
   after(milliseconds: number, task: () => void): () => void
-  /** Has a part closed with the agent. The part that was opened last is closed first. */
+  /** Closes a part when the agent closes. The part that was opened last is closed first. */
   onClose(close: () => unknown): void
 }
 

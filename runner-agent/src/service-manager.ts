@@ -14,8 +14,8 @@ export interface ServiceManager {
 }
 
 /**
- * Talks to the service manager over the socket that `bin/with-service-manager.py` opened, or to nobody. The agent works
- * on when a notice cannot be sent.
+ * Talks to the service manager over the socket that `bin/with-service-manager.py` opened. Without one it does nothing.
+ * The agent goes on working when a notice cannot be sent.
  */
 export function connectServiceManager({
   environment,

@@ -179,7 +179,7 @@ function isolationOf(given: v.InferOutput<typeof resolvedSchema>, folder: string
   }
 }
 
-/** A variable that looks like a setting but is none, and the setting that may be meant. */
+/** A variable that looks like a setting but is none, and the setting that the operator may have meant. */
 export interface UnknownSetting {
   readonly name: string
   readonly meant: string | null

@@ -29,7 +29,7 @@ export class UnusableBlobError extends Error {
  * is hashed once more when it is read or copied: a playbook that runs as the same user may have changed it.
  */
 export interface BlobCache {
-  /** Clears what came in half, and makes the folders. May be called again. @throws the system's error */
+  /** Removes incomplete files, and makes the folders. May be called again. @throws the system's error */
   prepare(): Promise<void>
   /** True when the blob is here and was what its name says when it was looked at. */
   has(sha256: string): Promise<boolean>
@@ -46,7 +46,7 @@ export interface BlobCache {
   receive(sha256: string): IncomingBlob
   /** Keeps blobs from being trimmed until the returned function is called. */
   hold(hashes: Iterable<string>): () => void
-  /** Removes a blob that nobody will want again, unless somebody holds it. */
+  /** Removes a blob that nobody will need again, unless somebody holds it. */
   drop(sha256: string): void
   /** Removes what was not used for longest while the cache is over its limit. */
   trim(): Promise<void>
@@ -81,7 +81,7 @@ class BlobFolder implements BlobCache {
   }
 
   async prepare(): Promise<void> {
-    // Once only: later the folder may hold files that are on their way.
+    // This is done only once, because later the folder may have files that are just arriving.
     if (!this.#isCleared) await rm(this.#incoming, { recursive: true, force: true })
     for (const folder of [this.#blobs, this.#incoming]) await mkdir(folder, { recursive: true, mode: 0o700 })
     this.#isCleared = true

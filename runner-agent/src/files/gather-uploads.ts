@@ -67,8 +67,8 @@ function uploadPath(upload: JobUpload, index: number): string {
 }
 
 /**
- * The extra variables with the paths that the uploads have on this host. When a placeholder is the `path` of an object, the
- * object describes the upload. Then its other words about the place change, too.
+ * The extra variables with the paths that the uploads have on this host. When a placeholder is the `path` of an object,
+ * the object describes the upload. Then its other properties that name the place change, too.
  * @param folder where the uploads will be when the job runs
  */
 export function withUploadPaths(extravars: Extravars, order: JobOrder, folder: string): Extravars {

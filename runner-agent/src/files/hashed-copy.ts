@@ -5,8 +5,8 @@ import { type FileHandle, open } from 'node:fs/promises'
 const PIECE_BYTES = 256 * 1024
 
 /**
- * Copies an open file into a new one, and hashes exactly the bytes that it writes: whoever changes the source meanwhile
- * changes the hash with it.
+ * Copies an open file into a new one, and hashes exactly the bytes that it writes. When somebody changes the source
+ * meanwhile, the hash changes, too.
  * @param mode of the new file, whatever the umask is
  * @returns the SHA-256 of the new file's content, as hex digits
  * @throws the system's error, also EEXIST when there is such a file

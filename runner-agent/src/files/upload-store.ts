@@ -21,9 +21,10 @@ export interface IncomingUpload {
 }
 
 /**
- * Where uploaded files are until they are whole: below `RTE_STATE_PATH/cache/uploads`, each under its hash. They are not
- * part of the cache. A file belongs to one job and moves into its folder, so a huge file neither drives others out nor takes
- * its room twice. A file that a lost connection or an ended agent left is hashed again and then continued.
+ * Where uploaded files are until they are whole: below `RTE_STATE_PATH/cache/uploads`, each under its hash. They are
+ * not part of the cache. A file belongs to one job and moves into its folder. So a huge file neither displaces other
+ * files nor needs its space twice. A file that a lost connection or an ended agent left is hashed again and then
+ * continued.
  */
 export interface UploadStore {
   /** Makes the folder and removes old files that no job wants any more. May be called again. @throws the system's error */

@@ -7,10 +7,10 @@ const SPARE = 32
 const LOOK_EVERY_MS = 1_000
 
 /**
- * Open files that the agent keeps in reserve for the work on its spool. Their content is of no use. When this process or
- * the host has reached its limit of open files, the reserve is closed, which frees places. Work that failed for want of a
- * place is tried again, as after every passing error. While the reserve is not whole no new job is taken: the places are
- * for the jobs that are there.
+ * Open files that the agent keeps in reserve for the work on its spool. Their content is of no use. When this process
+ * or the host has reached its limit of open files, the reserve is closed, which frees places. Work that failed because
+ * there was no free place is tried again, as after every passing error. While the reserve is not complete, no new job
+ * is taken, because the places are for the jobs that are there.
  */
 export interface DescriptorReserve {
   /** Why no job is taken, as a sentence; null while the reserve is whole. */

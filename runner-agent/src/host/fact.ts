@@ -27,7 +27,7 @@ export function present<Content>(content: Content): Fact<Content> {
   return { kind: 'present', content }
 }
 
-/** It could not be looked at. @param code the system's code of the error */
+/** It could not be read. @param code the system's code of the error */
 export function unknown(code: string): Fact<never> {
   return { kind: 'unknown', code }
 }

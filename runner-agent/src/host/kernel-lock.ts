@@ -71,7 +71,7 @@ function doubtOf([ofFolder, ofFile]: readonly string[]): string | null {
   return null
 }
 
-/** @returns null where it is not there and cannot be made (a full or read-only disk) */
+/** @returns null when it does not exist and cannot be made (a full or read-only disk) */
 function openLockFile(path: string): number | null {
   try {
     return openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)

@@ -50,7 +50,7 @@ export interface ServiceClaim {
  */
 export interface Trust {
   /**
-   * Looks whether this is the control plane to obey. Its proof was good before.
+   * Checks whether this is the control plane to obey. Its proof was checked before.
    * @throws ProtocolError `untrusted_service` when it is another one, or when the file cannot be read
    */
   check(claim: ServiceClaim): void
@@ -61,8 +61,8 @@ export interface Trust {
   /** Fingerprint of the control plane of the last `check`; null before the first one. */
   readonly atHand: string | null
   /**
-   * Whether a job that was claimed from the control plane of that fingerprint is the business of the one at hand: it has
-   * that key, or one that follows from it.
+   * Whether a job that was claimed from the control plane of that fingerprint belongs to the connected one. It does
+   * when the connected one has that key, or a key that follows from it.
    */
   owns(fingerprint: string): boolean
   /** The fingerprint in the state folder when the agent started. Jobs whose claim names no control plane belong to it. */
@@ -81,7 +81,7 @@ export interface TrustOptions {
 }
 
 /**
- * @throws Error when what is there cannot be read: that is no reason to trust anybody
+ * @throws Error when the file cannot be read, because then nobody may be trusted
  */
 export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
   let refused: UntrustedService | null = null
@@ -165,7 +165,7 @@ export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
 }
 
 /**
- * From now on the control plane of this key is trusted, whatever was before.
+ * From now on the control plane of this key is trusted, whichever was trusted before.
  * @throws SettingsError when it is no fingerprint
  */
 export function trustFingerprint(statePath: string, fingerprint: string, now: Date): void {

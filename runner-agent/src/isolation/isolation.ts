@@ -104,7 +104,8 @@ async function check(settings: IsolationSettings, host: IsolationHost, log: Logg
 }
 
 /**
- * Ends what runs of a job whose supervisor is gone, by the user that it was given, and removes that user's files.
+ * Ends the processes of a job whose supervisor is gone. It finds them by the user that the job had, and removes that
+ * user's files.
  * @returns sentences about what could not be ended or removed; none also for a job that had no user of its own
  * @throws Error when the helper cannot be run, or when nobody can tell whether the job had a user
  */

@@ -51,14 +51,14 @@ export type Step =
   | { readonly do: 'start'; readonly claim: Claim }
   /** Takes the start, so that nobody starts it any more, and writes the end. */
   | { readonly do: 'end unstarted'; readonly end: KnownEnd }
-  /** Ends what runs of it still and writes the end. */
+  /** Ends the processes that it still has, and writes the end. */
   | { readonly do: 'end lost'; readonly end: KnownEnd; readonly wasStarted: boolean }
-  /** Notes that it is over elsewhere than in its folder. */
+  /** Notes outside of its folder that it is over. */
   | { readonly do: 'give up'; readonly problem: string }
   | { readonly do: 'ask abort' }
   /** Ends the processes of the job without waiting for its supervisor; the supervisor, too, or not. */
   | { readonly do: 'force abort'; readonly supervisor: boolean }
-  /** The folder was removed for good and nothing of the job runs: nothing can be told of it any more. */
+  /** The folder was removed for good and no process of the job runs. So nobody can say any more how it ended. */
   | { readonly do: 'report removed' }
 
 /** A supervisor is told again after so long, in milliseconds: it may have missed the first word. */
@@ -84,7 +84,9 @@ export function decide(facts: JobFacts, memory: JobMemory): Step {
   return facts.started.kind === 'absent' ? decideUnstarted(facts, memory) : decideLost(facts, memory)
 }
 
-/** The supervisor lives, or may live. So the playbook goes on, whatever the folder says, until somebody asks for an abort. */
+/**
+ * The supervisor runs, or may run. So the playbook goes on, whatever the folder says, until somebody asks for an abort.
+ */
 function decideRunning(facts: JobFacts, { abort, before, patience }: JobMemory): Step {
   if (abort !== null) {
     // Without its folder the supervisor cannot hear of the abort.
@@ -123,7 +125,7 @@ function decideOutOfSight(facts: JobFacts, { abort, patience }: JobMemory): Step
   return step ?? wait(`its folder cannot be looked at${unknownCodeOf(facts.folder)}`)
 }
 
-/** Somebody has removed the folder. What runs of the job goes on, unless somebody has asked for its end. */
+/** Somebody has removed the folder. The processes of the job go on, unless somebody has asked for its end. */
 function decideRemoved(facts: JobFacts, { abort, before }: JobMemory): Step {
   if (!isSure(facts, before)) return wait(null)
   if (facts.rest.kind === 'absent') return before?.rest.kind === 'absent' ? { do: 'report removed' } : wait(null)

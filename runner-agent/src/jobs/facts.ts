@@ -74,7 +74,7 @@ function supervisorOf(
 ): JobFacts['supervisor'] {
   if (started.kind === 'present')
     return started.content.by === 'agent' ? 'none' : stateOf(folder, started.content, watch)
-  // It has not written started.json yet. It may be held up (a stopped machine) and start the playbook later.
+  // It has not written started.json yet. It may be slow (a suspended machine) and start the playbook later.
   if (child === 'running') return 'alive'
   if (started.kind === 'unknown') return 'unknown'
   if (started.kind === 'absent') return child === 'none' ? 'none' : 'gone'

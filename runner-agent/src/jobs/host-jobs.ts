@@ -9,7 +9,10 @@ import { createSession, type Session, type SessionPort } from './session.js'
 import { SpooledRuns, type SpooledRunsOptions } from './spooled-runs.js'
 import { type JobMessage, WorkMessages } from './work-messages.js'
 
-/** After so long without a control plane the jobs of the spool are judged without one. A restart of it takes less. */
+/**
+ * After so long without a control plane the agent decides about the jobs of the spool without one. A restart of the
+ * control plane takes less time.
+ */
 const ALONE_MS = 60_000
 
 /** What the jobs of a host need. */
@@ -33,10 +36,10 @@ export interface HostJobsOptions extends SpooledRunsOptions, Pick<IntakeOptions,
 /** All jobs of this host. What the control plane says about jobs is carried out here. */
 export interface HostJobs {
   /**
-   * Finds the jobs that are in the spool. They are judged (started, found again, or lost) when a control plane has
-   * accepted this runner, or when none has answered for a while. A job that looks lost from here may be the work of
-   * another agent on the same folder, or on the folder that this one is a copy of. The control plane knows which of them
-   * counts.
+   * Finds the jobs that are in the spool. The agent decides about them (they are started, found again, or lost) when a
+   * control plane has accepted this runner, or when none has answered for a while. A job that looks lost from here may
+   * be the work of another agent on the same folder, or on the folder that this one is a copy of. The control plane
+   * knows which of them counts.
    * @throws the system's error when the spool cannot be read; that says nothing about its jobs
    */
   load(): Promise<void>
@@ -163,7 +166,7 @@ class SpooledHostJobs implements HostJobs {
 
   abortAll(): void {
     this.#aborting = true
-    // Jobs that were not judged yet are aborted, too: whoever set it so asked for all jobs of this host.
+    // Jobs about which nothing was decided yet are aborted, too: the setting asks for all jobs of this host.
     this.#judge()
     for (const run of this.#runs.all()) run.abort()
   }

@@ -67,11 +67,11 @@ export interface Intake {
   readonly count: number
   /** Claims that are being written. Nothing can stop them any more: soon they are jobs of the spool. */
   readonly claiming: number
-  /** The passing trouble that kept the last offer from being taken; null: there was none, or it is long ago. */
+  /** The passing problem because of which the last offer was not taken; null: there was none, or it was long ago. */
   readonly trouble: string | null
   /** Takes the job or refuses it. The answer goes out over the port. */
   offer(order: JobOrder, port: IntakePort): void
-  /** Gives a reservation up. `claiming` means: too late, ask again after `settled`. */
+  /** Gives a reservation up. `claiming` means that it is too late. Then ask again after `settled`. */
   drop(key: JobKey): 'dropped' | 'claiming' | 'unknown'
   /** Gives up all that are not being claimed, and says so to the control plane. */
   refuseAll(code: RefusalCode, message: string): void
@@ -235,7 +235,9 @@ class OfferIntake implements Intake {
   }
 }
 
-/** The database of the control plane went back in time: only this host knows that the playbook ran. */
+/**
+ * The database of the control plane was restored from an older backup, so only this host knows that the playbook ran.
+ */
 const RAN_BEFORE: Refusal = {
   code: 'files_failed',
   message: 'this run was over before and is not started again: the database that asks for it is older than its end',

@@ -14,9 +14,9 @@ import { type JobFacts, readFacts, type SupervisorChild } from './facts.js'
 import { askAbort, endLost, endUnstarted, forceAbort, giveUp, startJob, type StepServices } from './steps.js'
 
 /**
- * The life of one job on this host, from its claim to its end. The folder is the truth (docs/job-folder.md): each look
- * reads its facts (facts.ts), `decide` says what follows from them (decide.ts), and here that step is carried out, one at
- * a time. The states only say how far the job was seen to be:
+ * The life of one job on this host, from its claim to its end. The agent knows the job only from its folder
+ * (docs/job-folder.md). Each look reads the facts of the folder (facts.ts). `decide` chooses the next step (decide.ts).
+ * This module carries out that step, one at a time. The states only say how far the job was seen to be:
  *
  *   claimed    nothing was started yet            → starting, running (an earlier agent had started it), ended
  *   starting   a supervisor was started           → running when started.json is there; ended
@@ -311,7 +311,7 @@ export class JobRun {
   #supervisorEnded({ how, isToTryAgain }: SupervisorEnd): void {
     this.#supervisor = null
     this.#child = isToTryAgain ? 'none' : { how: [how, lastWordOf(this.#folder)].filter(Boolean).join(': ') }
-    // A job that could not be started yet waits for its next look: the host should have by then what it lacked.
+    // A job that could not be started yet waits for its next look. By then the host may have what it lacked.
     if (isToTryAgain) this.#waitToStart([how, lastWordOf(this.#folder)].filter(Boolean).join(': '))
     else this.#look()
   }

@@ -69,7 +69,7 @@ export function createOrphanReports({ send, foreignService }: OrphanReportsOptio
 
 /**
  * What the claim says of a job; null when it cannot be read.
- * @param withVariables false for a control plane that only has to decide about the job: they are none of its business
+ * @param withVariables false for a control plane that only has to decide about the job, because it need not know them
  */
 function descriptionOf(folder: JobFolder, withVariables: boolean): OrphanDescription | null {
   const claim = folder.claim()

@@ -9,10 +9,10 @@ import type { Trust } from '../identity/trust.js'
 export interface Ownership {
   /** Fingerprint of the control plane at hand, for the claim of a job; null before the first connection. */
   readonly atHand: string | null
-  /** Fingerprint of the control plane that a job belongs to when that is not the one at hand; null: it is. */
+  /** Fingerprint of the control plane to which a job belongs; null: it is the connected one. */
   foreignService(folder: JobFolder): string | null
   /**
-   * From now on the job belongs to the control plane at hand.
+   * From now on the job belongs to the connected control plane.
    * @throws the system's error when that cannot be written
    */
   takeOver(folder: JobFolder): Promise<void>

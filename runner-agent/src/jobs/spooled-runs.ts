@@ -108,7 +108,7 @@ export class SpooledRuns {
     else this.#settled.add(run.folder.key.runId)
   }
 
-  /** A person wants nothing to be left of the job: its processes are ended. Nothing of it is sent any more. */
+  /** A person wants the job to be forgotten. Its processes are ended, and nothing of it is sent any more. */
   forget(run: JobRun): void {
     const { key } = run.folder
     this.#session()?.detach(run)

@@ -81,7 +81,8 @@ export async function forceAbort(
   supervisor: boolean,
   kill: (() => void) | null,
 ): Promise<number[]> {
-  // Noted before any process is ended, so that a later agent knows who did it. Without the note they are ended all the same.
+  // This is noted before any process is ended, so that a later agent knows who did it. If the note cannot be written,
+  // the processes are ended all the same.
   await note(folder, 'abort-forced.json', now).catch(() => undefined)
   if (supervisor) {
     const found = foundSupervisor(folder)

@@ -65,7 +65,7 @@ export class WorkMessages {
     }
   }
 
-  /** What becomes of a job that the control plane has decided about. */
+  /** What happens with a job about which the control plane has decided. */
   #settle(message: Extract<JobMessage, { type: 'end_stored' | 'forget' | 'adopt' }>, at: Session): void {
     const { runs, intake } = this.#options
     const run = runs.find(message)

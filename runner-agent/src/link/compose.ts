@@ -67,7 +67,7 @@ function listening(
   const helloOf = createHello({ ...hello, now })
   const handshake = (): AgentHandshake => {
     const identity = keyring.shown
-    // A stranger who dials must change nothing: neither whom this runner obeys, nor which keys are in use.
+    // A stranger who dials must not change anything: neither the trusted control plane nor the keys in use.
     const check: Trust['check'] = (claim) => {
       if (!trust.knows(claim))
         throw new ProtocolError('untrusted_service', 'its key is not the one that this runner trusts')

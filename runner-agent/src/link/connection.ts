@@ -221,7 +221,7 @@ class SocketConnection implements Connection {
       if (error instanceof ProtocolError) {
         this.close(error.reason, error.message)
       } else {
-        // A mistake of ours must not end the agent: the connection starts anew, and the log says what it was.
+        // A bug in this program must not end the agent. The connection begins again, and the log says what happened.
         const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
         this.#failure ??= { reason: 'internal_error', text: `this agent failed over a message: ${what}` }
         this.close('internal_error')

@@ -17,7 +17,8 @@ export interface HeartbeatOptions {
 
 /**
  * Watches over one connection. It counts checks and compares no times. So a pause of this process (a busy or suspended
- * host) does not make a living control plane look dead: what came during the pause is read before the second check after it.
+ * host) does not make a working control plane look dead. The bytes that came during the pause are read before the
+ * second check after it.
  * @returns a function that ends the watch
  */
 export function watchHeartbeat({ heartbeatMs, bytesRead, beat, dead }: HeartbeatOptions): () => void {

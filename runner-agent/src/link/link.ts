@@ -11,12 +11,12 @@ import {
 } from './connection.js'
 
 /**
- * A connection has proven itself after so many milliseconds, or sooner where the heartbeat is quicker. It is short, so that
- * it also works in a network that comes and goes every few seconds.
+ * A connection counts as good after so many milliseconds, or sooner if the heartbeat is quicker. The time is short, so
+ * that it also works in a network that comes and goes every few seconds.
  */
 const PROVEN_MS = 1_000
 
-/** Messages that prove a connection at once, however short it is: work gets through. */
+/** After one of these messages a connection counts as good at once, because it does real work. */
 const PROOFS: ReadonlySet<WorkMessage['type']> = new Set(['ack', 'end_stored'])
 
 /** What the link tells the rest of the agent. `down` follows every `up`, once. */
@@ -32,8 +32,8 @@ export interface LinkEvents {
 
 /**
  * Keeps one connection to the control plane, dialling again whenever it is lost, until it is closed. The waits between
- * the dials grow until a connection has proven itself. A welcome alone does not prove it: an agent whose connections are
- * lost right after the welcome would dial several times a second for ever.
+ * the dials grow until a connection counts as good. A welcome alone is not enough: an agent whose connections are lost
+ * right after the welcome would dial several times a second for ever.
  */
 export interface Link {
   start(): void

@@ -15,9 +15,9 @@ export type Section = Readonly<Record<string, string>>
 const NO_CONFIG: AnsibleConfig = { folder: '/', defaults: {}, sections: {} }
 
 /**
- * Finds and reads ansible.cfg as ansible does: `ANSIBLE_CONFIG`, the working folder (not when anybody may write to
- * it), the home folder, `/etc/ansible`; the first that is there counts. One that cannot be read says nothing here:
- * ansible itself will complain about it in the job's output.
+ * Finds and reads ansible.cfg as ansible does: `ANSIBLE_CONFIG`, the working folder (not when anybody may write to it),
+ * the home folder, `/etc/ansible`; the first that is there counts. A file that cannot be read is ignored here. ansible
+ * itself will complain about it in the job's output.
  */
 export function readAnsibleConfig(environment: Readonly<Record<string, string>>, cwd: string): AnsibleConfig {
   for (const path of candidates(environment, cwd)) {

@@ -39,11 +39,11 @@ export function workingFolder(root: PlaybookRoot, subPath: string | null): strin
 
 /**
  * The arguments of ansible-playbook for an order, without the program itself. There is no shell, and no value of an
- * order can become an option, a template or a file: what the control plane has checked is taken apart here once more, by
- * the same parsers, because ansible would run what slipped through.
+ * order can become an option, a template or a file. The control plane has checked the values. They are parsed here
+ * again, by the same parsers, because ansible would run what the first check has missed.
  * @param secrets arguments by which ansible gets the job's secrets; their variables win over the others
- * @throws OrderRefusedError when a text is not what its place takes, a path lies outside the playbook folder, or the
- *   playbook is not there
+ * @throws OrderRefusedError when a text is not allowed in its place, a path is outside of the playbook folder, or there
+ * is no such playbook
  */
 export function playbookArguments(
   order: JobOrder,

@@ -31,8 +31,9 @@ export interface EnvironmentOptions {
 }
 
 /**
- * The whole environment of ansible-playbook: what of the agent's own is passed on, and what the event callback needs.
- * A variable replaces the value in ansible.cfg. So the variable for callbacks names the user's callbacks, too, beside ours.
+ * The whole environment of ansible-playbook: the variables of the agent that are passed on, and those that the event
+ * callback needs. A variable replaces the value in ansible.cfg. So the variable for callbacks names the user's
+ * callbacks, too, beside ours.
  */
 export function playbookEnvironment(options: EnvironmentOptions): Record<string, string> {
   const { own, more, cwd, marker, eventsFile, callbackFile, secretsFile, hasMarks, callbackFolder, socketFolder } =
@@ -60,8 +61,9 @@ export function playbookEnvironment(options: EnvironmentOptions): Record<string,
 }
 
 /**
- * Where ansible keeps sockets of open connections, and what it prepares for hosts, unless the operator or the playbook's author
- * says it themselves. An ansible that is killed leaves what it prepared, arguments of modules with it: it goes with the job.
+ * Where ansible keeps sockets of open connections, and what it prepares for hosts, unless the operator or the
+ * playbook's author says it themselves. An ansible that is killed leaves files behind, which may have arguments of
+ * modules. They are removed with the job.
  */
 function ownFolders(folder: string, { defaults, sections }: AnsibleConfig): Record<string, string> {
   const isSaid = (section: string): boolean => sections[section]?.control_path_dir !== undefined
@@ -74,7 +76,7 @@ function ownFolders(folder: string, { defaults, sections }: AnsibleConfig): Reco
 
 /**
  * A module writes its arguments into the syslog of the host that it runs on. With `connection: local` that is this
- * host, and secrets among them would stay in the agent's journal. Who wants these lines says so in ansible.cfg.
+ * host, and secrets among them would stay in the agent's journal. People who want these lines set it in ansible.cfg.
  */
 function quietModules({ defaults }: AnsibleConfig): Record<string, string> {
   return defaults.no_target_syslog === undefined ? { ANSIBLE_NO_TARGET_SYSLOG: '1' } : {}

@@ -1,10 +1,10 @@
 /**
  * Extra variables as the file that ansible reads them from.
  *
- * It is YAML, in which a tag (`!unsafe`) says that a text is data and no template. JSON would not do: there, ansible takes
- * objects with certain names (`__ansible_vault`, `__ansible_unsafe`, `__ansible_type`) for something else than data and
- * decrypts or trusts what is in them, whoever wrote it, and when one of them is not as it should be, ansible reads the
- * whole file again as YAML and loses every mark. In YAML these names are names.
+ * It is YAML, in which a tag (`!unsafe`) says that a text is data and no template. JSON is not safe. In JSON, ansible
+ * gives objects with certain names (`__ansible_vault`, `__ansible_unsafe`, `__ansible_type`) a special meaning. It
+ * decrypts or trusts their contents, whoever wrote them. When one of them has a wrong form, ansible reads the whole
+ * file again as YAML and loses every mark. In YAML these names have no special meaning.
  *
  * Every text is marked, not only what looks like a template: a playbook may use it in a condition or with delimiters of
  * its own.

@@ -55,8 +55,8 @@ interface Answer extends Candidate {
 }
 
 /**
- * Looks for a Python that can run supervisors: the one that the operator names, and no other then; else the one that
- * ansible-playbook itself runs with; else `python3`.
+ * Looks for a Python that can run supervisors. If the operator names one, it uses no other. Otherwise it takes the
+ * Python of ansible-playbook, or else `python3`.
  * @param named RTE_PYTHON
  * @throws Error with a sentence when no Python runs at all: then not even the state folder can be locked
  */

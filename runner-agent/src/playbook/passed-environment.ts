@@ -2,8 +2,9 @@ import { SettingsError } from '@holdfast/protocol'
 import type { Environment } from '../ground.js'
 
 /**
- * What of the agent's environment a playbook gets. It is a list of what is passed on, not of what is taken out: whatever
- * else stands in the environment of a service, secrets of other programs among it, never gets to the author of a playbook.
+ * The variables of the agent's environment that a playbook gets. The list names what is passed on, and not what is
+ * removed. So everything else in the environment of a service, such as secrets of other programs, never reaches the
+ * author of a playbook.
  */
 const PASSED_NAMES: ReadonlySet<string> = new Set([
   // The user, and the place.

@@ -123,8 +123,8 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
 
 /**
  * The command and the environment of podman; null when the playbook runs on the host itself.
- * @throws OrderRefusedError when there is no podman or no image, or the form asks for what this runner does not do: never with
- *   less than was asked for
+ * @throws OrderRefusedError when there is no podman or no image, or the form asks for something that this runner cannot
+ * do. A job never runs with less than the form asks for
  */
 function containerRun(
   order: JobOrder,

@@ -24,8 +24,8 @@ export function limitMarkOf(marker: string): number {
 }
 
 /**
- * Ends with SIGKILL whatever still carries a job's marks, until nothing is left: what a job leaves when its supervisor is
- * gone. New children of what is being ended are found by the next look.
+ * Ends with SIGKILL every process that still has the marks of a job, until there is none. It is for jobs whose
+ * supervisor is gone. The next look finds children that such a process has started meanwhile.
  * @returns the pids that were still there after `boundMs`
  * @throws TypeError for what is no run id; the system's error when processes cannot be looked at: then nobody knows
  *   whether something is left

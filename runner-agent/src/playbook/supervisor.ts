@@ -22,15 +22,15 @@ export interface SupervisorEnd {
 }
 
 /**
- * Exit codes that say that nothing was started: 18 by the supervisor's own word, 1 by a Python that could not begin. Neither
- * is an end from knowledge about the job, so it is started again, as long as there is no started.json.
+ * Exit codes that say that nothing was started: 18 from the supervisor itself, 1 from a Python that could not begin.
+ * Neither says anything about the job. So it is started again, as long as there is no started.json.
  */
 const NOTHING_STARTED: readonly (number | null)[] = [1, 18]
 
 /**
- * Starts the supervisor of a job in a session of its own, with nothing that ties it to the agent: no pipe, no open
- * file, no waiting. It goes on when the agent ends. Secrets cross a pipe that is closed behind them; a supervisor that
- * does not get all of them starts nothing and leaves no mark, so that the next agent starts the job.
+ * Starts the supervisor of a job in a session of its own. It shares no pipe and no open file with the agent, and the
+ * agent does not wait for it. So it goes on when the agent ends. Secrets go through a pipe, which is closed afterwards.
+ * A supervisor that does not get all of them starts nothing and leaves no mark. Then the next agent starts the job.
  */
 export function startSupervisor(
   folder: JobFolder,

@@ -14,7 +14,7 @@ const MESSAGE_LIMIT = 4000
 /** Pause between two looks, in milliseconds. What neither look finds is known not to be there. */
 const LOOK_AGAIN_MS = 100
 
-/** Something could not be looked at. Nothing may follow from that; it is tried again. */
+/** Something could not be read. Nothing is decided because of that. It is tried again. */
 export class UnsureError extends Error {
   override readonly name = 'UnsureError'
 }
@@ -76,9 +76,9 @@ export async function agentEndOf(folder: JobFolder, known: KnownEnd, now: Date):
 }
 
 /**
- * Makes an end record agree with the files again, when a file lost its tail or was changed after the end was written
- * (a power loss, a broken disk). What was lost is counted and said. It is not written: end.json stays what the supervisor
- * knew, and the damage is found again by whoever looks.
+ * Makes an end record agree with the files again, when a file lost its tail or was changed after the end was written (a
+ * power loss, a broken disk). The new record says how much was lost. It is not written: end.json keeps what the
+ * supervisor knew, and each later agent finds the damage again.
  * @returns the record as it was when it agrees, else the new one
  * @throws UnsureError, and the system's error, when the files cannot be read
  */

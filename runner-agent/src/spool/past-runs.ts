@@ -21,7 +21,7 @@ const PAUSE_MS = 100
  * There may be very many: they are asked for by name and never listed, except by a sweep in the background.
  */
 export interface PastRuns {
-  /** @throws the system's error when it cannot be looked up, which does not say that the run is new */
+  /** @throws the system's error when it cannot be looked up. That does not mean that the run is new */
   has(key: JobKey): boolean
   /** @throws the system's error when it cannot be noted */
   note(key: JobKey): Promise<void>

@@ -30,7 +30,7 @@ export interface SenderPort {
 export interface Sender {
   add(replica: Replica): void
   remove(replica: Replica): void
-  /** Something may be possible now: a file grew, an acknowledgement or an end came. */
+  /** Perhaps more can be sent now: a file grew, or an acknowledgement or an end came. */
   wake(): void
   /** Bytes under way and not acknowledged. */
   unacknowledged(): number
@@ -46,7 +46,7 @@ export function createSender(port: SenderPort, onError: (replica: Replica, error
 
   const unacknowledged = (): number => replicas.reduce((sum, replica) => sum + replica.unacknowledged, 0)
 
-  /** Bytes that may go under way for a job now. */
+  /** Bytes that may be sent for a job now. */
   const roomFor = (replica: Replica, underWay: number): number => {
     const isLive = replica.remaining <= MAX_PAYLOAD_BYTES
     const socketWindow = isLive ? WINDOW_PER_SOCKET_BYTES : WINDOW_PER_SOCKET_BYTES - LIVE_RESERVE_BYTES

@@ -87,7 +87,7 @@ class SpoolFolder implements Spool {
 
   async prepare(): Promise<void> {
     await this.#mark.prepare()
-    // Once only: later the folder may hold offers that are being prepared.
+    // This is done only once, because later the folder may have offers that are being prepared.
     if (!this.#isCleared) await rm(this.#staging, { recursive: true, force: true })
     for (const folder of [this.#jobs, this.#staging]) await mkdir(folder, { recursive: true, mode: 0o700 })
     await this.#trash.prepare()
@@ -134,7 +134,8 @@ class SpoolFolder implements Spool {
       } catch (error) {
         // It is not known to be on disk, so it is not claimed. The next agent must not find and start it either.
         if (await isTakenBack(destination.path, path)) throw error
-        // The claim can be neither kept nor taken back now. Nothing may be said of the job before one of them works.
+        // Now the claim can be neither kept nor undone. Nothing may be reported about the job before one of the two
+        // works.
         this.#log.error(
           { job: destination.key.jobId, error },
           'the claim of a job can be neither kept nor taken back; tried again',

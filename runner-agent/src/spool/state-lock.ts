@@ -17,7 +17,7 @@ import { type KernelLock, type LockProgram, takeKernelLock } from '../host/kerne
  * process. `generations/<n>` names the process that is generation n: a new one may begin when the process of the
  * highest number is not there, by creating the next number, which only one of several can do. That also counts where a
  * file system has no locks, among processes that see each other, and against an agent of an older release. The highest
- * file is never removed, also not at the end: so a number is never used again.
+ * file is never removed, not even when the agent ends. So a number is never used again.
  */
 export interface StateLock {
   readonly generation: number

@@ -71,7 +71,7 @@ export class StreamCursor {
     if (this.#acknowledged > this.#sent) this.startFrom(this.#acknowledged)
   }
 
-  /** No more than this is wanted. What is under way beyond it will not be acknowledged. */
+  /** The control plane keeps no more than this. Bytes beyond it that were already sent will not be acknowledged. */
   stopAt(length: number): void {
     this.#stop = length
     this.#sent = Math.min(this.#sent, length)

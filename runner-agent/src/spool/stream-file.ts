@@ -52,7 +52,7 @@ export function createStreamFile(path: string): StreamFile {
       return into.subarray(0, done)
     },
     async close() {
-      // Forgotten before it is closed: a read that comes meanwhile opens the file anew.
+      // The file is forgotten before it is closed. So a read that comes meanwhile opens the file again.
       const closing = opened
       handle = null
       opened = null
