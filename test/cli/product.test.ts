@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { GATED_FORM, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
+import { GATED_FORM, gatedForm, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
 import { type Product, ROOT, startProduct } from '../support/product.js'
+import { waitFor } from '../support/wait.js'
 import { type Person, newPerson } from './run-cli.js'
 
 const EXAMPLES = join(ROOT, 'control-plane/examples')
@@ -23,16 +24,18 @@ let gates: string
 
 beforeAll(async () => {
   gates = mkdtempSync(join(tmpdir(), 'holdfast-gates-'))
+  mkdirSync(held())
   product = await startProduct({
     forms: {
       'hello-world.yml': example('hello-world.yml'),
       'check-up.yml': example('check-up.yml'),
       'gated.yml': GATED_FORM,
+      'held.yml': gatedForm('held'),
       'failing.yml': 'name: failing\ntype: ansible\nroles: [default]\nplaybook: failing.yml\nfields: []\n',
     },
     playbookFolder: join(EXAMPLES, 'playbooks'),
     // As the product comes: what is given with -e are values of the form's fields.
-    playbooks: { 'gated.yml': gatedPlaybook(gates), 'failing.yml': FAILING },
+    playbooks: { 'gated.yml': gatedPlaybook(gates), 'held.yml': gatedPlaybook(held(), 1), 'failing.yml': FAILING },
   })
 })
 
@@ -40,6 +43,9 @@ afterAll(async () => {
   await product.close()
   rmSync(gates, { recursive: true, force: true })
 })
+
+/** The folder of the gates of the form `held`. */
+const held = () => join(gates, 'held')
 
 /** A person with the admin's token, in one step. */
 function admin(): Person {
@@ -108,6 +114,22 @@ describe('with a real control plane and runner', () => {
     const id = /Launched job (\d+)/.exec(stderr)?.[1] ?? ''
     expect(stdout).toBe((await admin().run(['job', 'download', id])).stdout)
     expect(gatesIn(gates).starts()).toBe(1)
+  })
+
+  it('shows that a job waits for a free slot of a runner that is online', async () => {
+    const person = admin()
+    const launch = async (...args: string[]) =>
+      /Launched job (\d+)/.exec((await person.run(['job', 'launch', ...args])).stdout)?.[1] ?? ''
+    expect((await person.run(['runner', 'set', 'test-runner', '--max-jobs', '1'])).code).toBe(0)
+    const first = await launch('held')
+    await waitFor('the first job to run', () => gatesIn(held()).isReached(1))
+    const second = await launch('failing')
+    expect((await person.run(['job', 'show', second])).stdout).toMatch(
+      /^waits for +a free slot on the runner test-runner; it fails at [-\d: ]+ at the earliest$/m,
+    )
+    gatesIn(held()).open(1)
+    for (const id of [first, second]) await product.waitForEnd(Number(id))
+    expect((await person.run(['runner', 'set', 'test-runner', '--max-jobs', 'agent'])).code).toBe(0)
   })
 
   it('lists runners and makes join tokens', async () => {

@@ -6,7 +6,6 @@ import { findJob } from '../../store/jobs/jobs.js'
 import type { Courses } from '../course/courses.js'
 import type { Estimate } from '../course/estimate.js'
 import type { LaunchDependencies } from '../launch/launch.js'
-import { connectionsFor } from '../read/connected.js'
 import { type OutputIndexes } from '../read/output-index.js'
 import { type JobReading, type OutputForm, readJob } from '../read/reading.js'
 import { jobStatusOf, isFinalStatus } from '../record/status.js'
@@ -39,7 +38,8 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
   if (!row) throw new NotFoundError('job_not_found', `There is no job ${id}`)
   const transitions = await findTransitions(queries, id)
   const streams = await findStreams(queries, id)
-  const connections = await connectionsFor(reading.runners, [row])
+  // Also of a runner that has not been offered the job yet.
+  const connections = await reading.runners.connectionsOf(row.runner_id === null ? [] : [row.runner_id])
   const since = transitions.at(-1)?.time ?? row.start_time
   const length = streams?.shown_length ?? 0
   const details = {

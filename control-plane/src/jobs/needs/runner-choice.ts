@@ -19,7 +19,7 @@ export async function chooseRunner(
   if (!runner) {
     const problem =
       name === null
-        ? 'There is no default runner: make one it (holdfast runner default <name>), or name one in the form'
+        ? 'There is no default runner: choose one (holdfast runner default <name>), or name one in the form'
         : `The runner '${name}' that the form names is not known`
     return { runner: null, problem }
   }
