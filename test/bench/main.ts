@@ -17,16 +17,17 @@ import { type Figure, tableOf } from './report.js'
 import { measureFairness, measureRecovery } from './survival.js'
 import { measureCut } from './survival-cut.js'
 import { measureViewers } from './viewers.js'
+import { measureWeb } from './web.js'
 
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
 
   --runs N      runs of each comparison, at least 1 (default 5)
   --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events,
-                large-requests, hostile-runner, forms, backup, viewers
+                large-requests, hostile-runner, forms, backup, viewers, web
                 (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
   --database D  sqlite (default) or postgres, a server of its own; not with survival, live-events, large-requests,
-                hostile-runner, forms, backup, viewers
+                hostile-runner, forms, backup, viewers, web
   --json        the figures as JSON instead of a table
   --help
 
@@ -37,6 +38,7 @@ backup: what a backup of a million jobs costs while the service runs, and restor
 forms: how long the evaluation of a form with a hundred fields takes, alone and while fifty users fill it in.
 live-events: a change reaches 2,000 event streams: how long it takes, and what streams cost.
 viewers: what two hundred people cost who follow one job, and what those cost who do not read.
+web: how quick the pages are, in the machine's own chromium.
 survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
 programs are killed and started again.
 
@@ -58,6 +60,7 @@ const PARTS = [
   'forms',
   'backup',
   'viewers',
+  'web',
 ] as const
 /** Parts that start products of their own. */
 const APART: ReadonlySet<string> = new Set([
@@ -69,6 +72,7 @@ const APART: ReadonlySet<string> = new Set([
   'forms',
   'backup',
   'viewers',
+  'web',
 ])
 
 interface Options {
@@ -108,7 +112,16 @@ function readOptions(): Options | string | null {
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
   const { database } = values
   if (database !== 'sqlite' && database !== 'postgres') return '--database must be sqlite or postgres'
-  const onlySqlite = ['survival', 'live-events', 'large-requests', 'hostile-runner', 'forms', 'backup', 'viewers']
+  const onlySqlite = [
+    'survival',
+    'live-events',
+    'large-requests',
+    'hostile-runner',
+    'forms',
+    'backup',
+    'viewers',
+    'web',
+  ]
   if (database === 'postgres' && onlySqlite.some((part) => parts.has(part))) {
     return `--database postgres: say with --only what to measure, without ${onlySqlite.join(', ')}`
   }
@@ -160,6 +173,10 @@ async function measureAll(options: Options): Promise<Figure[]> {
   if (parts.has('viewers')) {
     say('viewers …')
     figures.push(...(await measureViewers(say)))
+  }
+  if (parts.has('web')) {
+    say('web …')
+    figures.push(...(await measureWeb(runs, say)))
   }
   return figures
 }
