@@ -3,6 +3,7 @@ import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import mysql from 'mysql2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newQuickPerson } from '../cli/run-cli.js'
 import { startAtTerminal } from '../cli/terminal.js'
 import { covers } from '../interface/covers.js'
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.js'
@@ -11,7 +12,7 @@ import { type Product, ROOT, startProduct } from '../support/product.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { VAULT_ROLE, type VaultStandIn, startVaultStandIn } from '../support/vault-stand-in.js'
 
-const ENTER = '\r'
+const [ENTER, DOWN, BACKSPACE] = ['\r', '\x1b[B', '\x7f']
 
 /** Forms after the patterns of production, filled in and launched: a storage system behind a real HTTP server. */
 const FOLDER = join(ROOT, 'test/e2e/asking-forms')
@@ -109,6 +110,10 @@ afterAll(async () => {
   await mariadb?.close()
 })
 
+/** What a playbook said that it got. */
+const shownIn = (output: string): unknown =>
+  JSON.parse((/SHOWN (\{.*\})"/.exec(output)?.[1] ?? '').replaceAll('\\"', '"'))
+
 interface Evaluation {
   readonly fields: Readonly<Record<string, Readonly<{ value?: unknown; choices?: unknown[]; errors: unknown[] }>>>
 }
@@ -141,8 +146,7 @@ test('a form that asks a storage system is filled in, and launched with what the
   const { id } = await product.admin.post<{ id: number }>('/job', { formName: 'New volume', rawFormData: good })
   const job = await product.waitForEnd(id)
   expect(job.status, String(job.status_reason)).toBe('success')
-  const shown = /SHOWN (\{.*\})"/.exec(String(job.output))?.[1] ?? ''
-  expect(JSON.parse(shown.replaceAll('\\"', '"'))).toEqual({
+  expect(shownIn(String(job.output))).toEqual({
     volume: {
       cluster: 'gen1',
       svm: 'svm_a',
@@ -190,8 +194,7 @@ test('a form over a real database is filled in, and launched with the rows that 
   const { id } = await product.admin.post<{ id: number }>('/job', { formName: 'New machine', rawFormData })
   const job = await product.waitForEnd(id)
   expect(job.status, String(job.status_reason)).toBe('success')
-  const shown = /SHOWN (\{.*\})"/.exec(String(job.output))?.[1] ?? ''
-  expect(JSON.parse(shown.replaceAll('\\"', '"'))).toEqual({
+  expect(shownIn(String(job.output))).toEqual({
     site: 'gent admin',
     network: '10.1.0.0/16',
     name: 'gen005',
@@ -201,6 +204,53 @@ test('a form over a real database is filled in, and launched with the rows that 
     ],
   })
   expect(JSON.stringify([job, first])).not.toContain('hush-cmdb')
+})
+
+test('values alone are launched: the check asks the servers itself, whatever was asked before', async () => {
+  const before = storage.asked.length
+  const launch = async (formName: string, rawFormData: object) => {
+    const { id } = await product.admin.post<{ id: number }>('/job', { formName, rawFormData })
+    const job = await product.waitForEnd(id)
+    expect(job.status, String(job.status_reason)).toBe('success')
+    return shownIn(String(job.output))
+  }
+  // Nobody says a storage VM, a name, rows or a tier: the first ones, the next one and the defaults count.
+  expect(await launch('New volume', { cluster: 'gen1' })).toMatchObject({
+    volume: {
+      ...{ cluster: 'gen1', svm: 'svm_a', name: 'gen_vol008', tier: 'gold', size: 10 },
+      exports: [{ client: '10.0.0.0/8', access: 'ro' }],
+    },
+  })
+  expect(storage.asked.slice(before).map(({ path }) => path)).toEqual([
+    '/api/cluster/peers?start=0',
+    '/api/cluster/peers?start=2',
+    '/api/svm/svms?cluster=uuid-gen1',
+    '/api/volumes?svm=svm_a',
+  ])
+  expect(await launch('New machine', { site: 'gent admin' })).toMatchObject({
+    ...{ site: 'gent admin', network: '10.1.0.0/16', name: 'gen005' },
+    disks: [
+      { label: 'data', gb: 100 },
+      { label: 'os', gb: 20 },
+    ],
+  })
+})
+
+test('what it needs of the world is said of the whole folder, without a server', async () => {
+  const { code, stdout } = await newQuickPerson().run(['form', 'check', join(FOLDER, 'forms')])
+  expect([code, stdout.split('\n')]).toEqual([
+    0,
+    [
+      'New machine needs databases (cmdb (mysql), cmdb): site, network, taken, disks',
+      'New machine needs jq: taken',
+      'New volume needs stored credentials (storage)',
+      'New volume needs REST services (fn.fnRestBasic, fn.fnRestJwtSecure, fn.fnRestAdvanced): cluster, svm, volumes',
+      'New volume needs jq: cluster',
+      'New volume needs files below FORM_FILES_PATH (fn.fnReadYamlFile): tier',
+      '4 forms are good.',
+      '',
+    ],
+  ])
 })
 
 test('the same forms are filled in at a terminal, with what the servers found', async () => {
@@ -218,4 +268,40 @@ test('the same forms are filled in at a terminal, with what the servers found', 
   expect(await machine.ended, machine.screen()).toMatchObject({ code: 0 })
   expect(machine.screen()).toContain('SHOWN')
   expect(machine.screen()).not.toContain('hush-cmdb')
-}, 120_000)
+
+  const volume = terminal('New volume')
+  // The list came in pages, and was made of them by jq.
+  await volume.at('Cluster *', DOWN, DOWN)
+  await volume.at('● gen1', ENTER)
+  await volume.at('Storage VM', DOWN)
+  await volume.at('● svm_b', ENTER)
+  await volume.at('name: gen_vol008')
+  await volume.at('tier', ENTER)
+  await volume.at('Size in GB', BACKSPACE.repeat(2), '200', ENTER)
+  await volume.at('must be at most 100')
+  await volume.at('Size in GB', BACKSPACE, ENTER)
+  await volume.at('exports: 1 rows', DOWN, ENTER)
+  await volume.at('client *', 'somewhere', ENTER)
+  await volume.at('access', DOWN, ENTER)
+  await volume.at('exports: 2 rows', ENTER)
+  await volume.at('exports: row 2: a network')
+  await volume.at('exports: 2 rows', DOWN, DOWN, DOWN, ENTER)
+  await volume.at('client *', BACKSPACE.repeat(9), '10.7.0.0/16', ENTER)
+  await volume.at('access', ENTER)
+  await volume.at('exports: 2 rows', ENTER)
+  await volume.at('retires: 2031-01')
+  await volume.at('Launch?', ENTER)
+  expect(await volume.ended, volume.screen()).toMatchObject({ code: 0 })
+  expect(volume.screen()).not.toMatch(/hush|4711/)
+  const { records } = await product.admin.get<{ records: { id: number }[] }>('/job')
+  const job = await product.admin.get<{ output: unknown }>(`/job/${records[0]?.id}?text=true`)
+  expect(shownIn(String(job.output))).toMatchObject({
+    volume: {
+      ...{ cluster: 'gen1', svm: 'svm_b', name: 'gen_vol008', tier: 'gold', size: 20 },
+      exports: [
+        { client: '10.0.0.0/8', access: 'ro' },
+        { client: '10.7.0.0/16', access: 'rw', network: '10.7.0.0' },
+      ],
+    },
+  })
+}, 240_000)
