@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createApiTokens } from '../../control-plane/src/auth/api-tokens.js'
+import { createApiTokens } from '../../control-plane/src/auth/sessions/api-tokens.js'
 import { waitFor } from '../support/wait.js'
 import { ADMIN_PASSWORD, type Answer, type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'

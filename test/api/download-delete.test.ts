@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { appendServiceLine } from '../../control-plane/src/store/jobs/job-streams.js'
-import { JOB_STATUSES } from '../../control-plane/src/job-status.js'
+import { JOB_STATUSES } from '../../control-plane/src/words/job-status.js'
 import { moveJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { covers } from '../interface/covers.js'
 import { waitFor } from '../support/wait.js'

@@ -1,4 +1,4 @@
-import type { Timers } from '../../control-plane/src/timers.js'
+import type { Timers } from '../../control-plane/src/time/timers.js'
 
 /** Timers that only run when the test says so. */
 export function heldTimers() {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { JOB_STATUSES, type JobStatus } from '../../control-plane/src/job-status.js'
+import { JOB_STATUSES, type JobStatus } from '../../control-plane/src/words/job-status.js'
 import { covers } from '../interface/covers.js'
 import { putJob } from './job-rows.js'
 import { addRunner } from './runner-row.js'

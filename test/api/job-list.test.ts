@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { JobTable } from '../../control-plane/src/store/schema.js'
 import { join } from 'node:path'
-import type { UserType } from '../../control-plane/src/user-type.js'
+import type { UserType } from '../../control-plane/src/words/user-type.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listAwaitingJobs } from '../../control-plane/src/store/jobs/approvals.js'
 import { type JobFilter, listJobs } from '../../control-plane/src/store/jobs/job-list.js'

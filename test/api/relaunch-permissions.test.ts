@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteRunner, insertRunner } from '../../control-plane/src/store/runners/runners.js'
-import { JOB_STATUSES } from '../../control-plane/src/job-status.js'
+import { JOB_STATUSES } from '../../control-plane/src/words/job-status.js'
 import { covers } from '../interface/covers.js'
 import { putJob } from './job-rows.js'
 import { type CallOptions, type TestServer, startServer } from './server.js'

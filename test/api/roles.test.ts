@@ -1,7 +1,7 @@
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
+import { openRoleSource } from '../../control-plane/src/auth/roles/role-source.js'
 import { type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
 

@@ -1,4 +1,4 @@
-import type { RunnerState } from '../../control-plane/src/runner-state.js'
+import type { RunnerState } from '../../control-plane/src/words/runner-state.js'
 import { createIdentityKeys, publicKeyOf } from '@holdfast/protocol'
 import { type Runner, insertRunner } from '../../control-plane/src/store/runners/runners.js'
 import type { TestServer } from './server.js'

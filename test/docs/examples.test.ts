@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { parseRoleConfig } from '../../control-plane/src/auth/role-config.js'
+import { parseRoleConfig } from '../../control-plane/src/auth/roles/role-config.js'
 import { readPages } from './pages.js'
 
 const EXAMPLES = readPages().flatMap(({ blocks }) =>

@@ -1,4 +1,4 @@
-import { type JobStatus, STATUS_MOVES } from '../../control-plane/src/job-status.js'
+import { type JobStatus, STATUS_MOVES } from '../../control-plane/src/words/job-status.js'
 import { isEnded } from '../../control-plane/src/jobs/record/status.js'
 import { jobOutcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
 import { type Move, NEW_JOB, type OldFault, type Row, type World, change } from './world.js'

@@ -1,8 +1,8 @@
 import type { EndRecord } from '@holdfast/protocol'
 import type { AbortMemory, JobMemory, Step } from '../../runner-agent/src/jobs/decide.js'
 import type { JobFacts } from '../../runner-agent/src/jobs/facts.js'
-import type { Dispatch } from '../../control-plane/src/job-dispatch.js'
-import type { JobStatus } from '../../control-plane/src/job-status.js'
+import type { Dispatch } from '../../control-plane/src/words/job-dispatch.js'
+import type { JobStatus } from '../../control-plane/src/words/job-status.js'
 
 /**
  * One job between all who have to do with it. What is left out: bytes of output and events, files, secrets, isolation,

@@ -1,4 +1,4 @@
-import type { Dispatch } from '../../control-plane/src/job-dispatch.js'
+import type { Dispatch } from '../../control-plane/src/words/job-dispatch.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConflictError, NotFoundError } from '../../control-plane/src/errors.js'
 import {
@@ -8,7 +8,7 @@ import {
 } from '../../control-plane/src/runners/registration/runner-states.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { findDefaultRunner } from '../../control-plane/src/store/runners/runners.js'
-import { RUNNER_STATES } from '../../control-plane/src/runner-state.js'
+import { RUNNER_STATES } from '../../control-plane/src/words/runner-state.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'

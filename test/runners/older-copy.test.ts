@@ -1,4 +1,4 @@
-import type { Dispatch } from '../../control-plane/src/job-dispatch.js'
+import type { Dispatch } from '../../control-plane/src/words/job-dispatch.js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type EndRecord, NEWEST_CONTRACT } from '@holdfast/protocol'
 import { contradictionsOf } from '../../control-plane/src/runners/streams/older-copy.js'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createSteadyClock } from '../../control-plane/src/clock.js'
+import { createSteadyClock } from '../../control-plane/src/time/clock.js'
 import { type Dispatcher, createDispatcher } from '../../control-plane/src/runners/dispatch/dispatcher.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { waitFor } from '../support/wait.js'

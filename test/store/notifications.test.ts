@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Notifications, openNotifications } from '../../control-plane/src/store/postgres/postgres-notifications.js'
-import { systemTimers } from '../../control-plane/src/timers.js'
+import { systemTimers } from '../../control-plane/src/time/timers.js'
 import { type TestDatabase, createTestDatabase } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDirectory } from '../../control-plane/src/auth/ldap/directory.js'
-import { parseRoleConfig } from '../../control-plane/src/auth/role-config.js'
+import { parseRoleConfig } from '../../control-plane/src/auth/roles/role-config.js'
 
 const MOST = 50
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameOfDn } from '../../control-plane/src/auth/distinguished-name.js'
+import { nameOfDn } from '../../control-plane/src/auth/roles/distinguished-name.js'
 
 describe('the name in a distinguished name', () => {
   test.each([

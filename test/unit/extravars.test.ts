@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Caller } from '../../control-plane/src/auth/caller.js'
+import type { Caller } from '../../control-plane/src/auth/sessions/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../../control-plane/src/errors.js'
 import type { AnsibleForm } from '../../control-plane/src/forms/form.js'
 import { parseField } from '../../control-plane/src/forms/fields/parse-field.js'

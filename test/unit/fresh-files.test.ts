@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createForms } from '../../control-plane/src/forms/loader.js'
-import { freshLook } from '../../control-plane/src/fresh-look.js'
+import { freshLook } from '../../control-plane/src/time/fresh-look.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
 
 let folder: string

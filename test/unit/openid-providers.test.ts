@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { OpenIdSettings } from '../../control-plane/src/auth/provider-config.js'
+import type { OpenIdSettings } from '../../control-plane/src/auth/roles/provider-config.js'
 import { createProviders, type Providers } from '../../control-plane/src/auth/openid/providers.js'
 
 /** How often a provider of OpenID Connect is asked what it says of itself. */

@@ -1,7 +1,7 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { isEnded, statusesBefore } from '../../control-plane/src/jobs/record/status.js'
-import { JOB_STATUSES, STATUS_MOVES } from '../../control-plane/src/job-status.js'
+import { JOB_STATUSES, STATUS_MOVES } from '../../control-plane/src/words/job-status.js'
 import { jobOutcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
 import { covers } from '../interface/covers.js'
 

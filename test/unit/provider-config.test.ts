@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseRoleConfig } from '../../control-plane/src/auth/role-config.js'
+import { parseRoleConfig } from '../../control-plane/src/auth/roles/role-config.js'
 
 const ROLES = 'roles:\n  - { name: admin, groups: [ldap/admins] }\n'
 const LDAP = 'ldap:\n  searchBase: dc=example,dc=org\n'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Role, parseRoleConfig } from '../../control-plane/src/auth/role-config.js'
-import { grantOf } from '../../control-plane/src/auth/roles.js'
+import { type Role, parseRoleConfig } from '../../control-plane/src/auth/roles/role-config.js'
+import { grantOf } from '../../control-plane/src/auth/roles/roles.js'
 import { mayUseForm } from '../../control-plane/src/forms/visibility.js'
 import { covers } from '../interface/covers.js'
 

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createTokens } from '../../control-plane/src/auth/tokens.js'
+import { createTokens } from '../../control-plane/src/auth/sessions/tokens.js'
 import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
-import { openSecretRing } from '../../control-plane/src/secret-ring.js'
+import { openSecretRing } from '../../control-plane/src/secrets/secret-ring.js'
 
 let folder: string
 let now: number

@@ -5,18 +5,23 @@ import {
   DISPATCH_OF_STATUS,
   type Dispatch,
   type DispatchBefore,
-} from '../../control-plane/src/job-dispatch.js'
-import { JOB_STATUSES, type JobStatus, STATUS_MOVES, type StatusBefore } from '../../control-plane/src/job-status.js'
-import type { JobType } from '../../control-plane/src/job-type.js'
-import type { NodeStatus } from '../../control-plane/src/node-status.js'
-import type { RunnerState } from '../../control-plane/src/runner-state.js'
+} from '../../control-plane/src/words/job-dispatch.js'
+import {
+  JOB_STATUSES,
+  type JobStatus,
+  STATUS_MOVES,
+  type StatusBefore,
+} from '../../control-plane/src/words/job-status.js'
+import type { JobType } from '../../control-plane/src/words/job-type.js'
+import type { NodeStatus } from '../../control-plane/src/words/node-status.js'
+import type { RunnerState } from '../../control-plane/src/words/runner-state.js'
 import { type JobMove, moveJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { findUserByName } from '../../control-plane/src/store/accounts/users.js'
 import { changeNode } from '../../control-plane/src/store/jobs/sequences.js'
 import type { JobTable, RunnerTable, SequenceNodeTable, UserTable } from '../../control-plane/src/store/schema.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
-import type { UserType } from '../../control-plane/src/user-type.js'
+import type { UserType } from '../../control-plane/src/words/user-type.js'
 import { queuedJob } from '../runners/queued-job.js'
 
 /** The compiler looks at this file with all others (`tsc -b`): each expected error has to be one. */

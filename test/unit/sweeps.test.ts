@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { startSweeps } from '../../control-plane/src/sweeps.js'
-import type { Timers } from '../../control-plane/src/timers.js'
+import { startSweeps } from '../../control-plane/src/time/sweeps.js'
+import type { Timers } from '../../control-plane/src/time/timers.js'
 
 /** Sweeps whose timer and whose sweep end when the test says so. */
 function heldSweeps() {

@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { ConflictError } from '../errors.js'
 import { appendToChain, chainHashAt, findUnchained, readAuditChain } from '../store/audit/audit-chain.js'
 import type { Store } from '../store/store.js'
-import { startSweeps } from '../sweeps.js'
-import type { Timers } from '../timers.js'
+import { startSweeps } from '../time/sweeps.js'
+import type { Timers } from '../time/timers.js'
 import { chainedText } from './record-text.js'
 import { type AuditVerification, verifyChain } from './verify-chain.js'
 

@@ -1,4 +1,4 @@
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import type { Store } from '../store/store.js'
 import { createAuditChain } from './chain.js'
 import { createAuditExport } from './export.js'

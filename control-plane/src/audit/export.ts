@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import { readAuditChain, readChained } from '../store/audit/audit-chain.js'
 import { exportPosition, noteExported, takeExportTurn } from '../store/audit/audit-export.js'
 import type { Store } from '../store/store.js'
-import { startSweeps } from '../sweeps.js'
-import type { Timers } from '../timers.js'
+import { startSweeps } from '../time/sweeps.js'
+import type { Timers } from '../time/timers.js'
 import { chainedText, exportedLine } from './record-text.js'
 
 const SWEEP_EVERY_MS = 2000

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import { isoTime } from '../clock.js'
+import { isoTime } from '../time/clock.js'
 import type { AuditTable } from '../store/schema.js'
 
 type AuditRow = Selectable<AuditTable>

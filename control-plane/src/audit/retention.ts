@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { deleteAuditBefore } from '../store/audit/audit-chain.js'
 import type { Store } from '../store/store.js'
-import { startSweeps } from '../sweeps.js'
-import type { Timers } from '../timers.js'
+import { startSweeps } from '../time/sweeps.js'
+import type { Timers } from '../time/timers.js'
 
 const SWEEP_EVERY_MS = 60 * 60_000
 /** Records that one write removes. Small writes let other writes get their turn. */

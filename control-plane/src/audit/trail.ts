@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import { type AuditEntry, completeAudit, insertAudit } from '../store/audit/audit.js'
 import type { Store } from '../store/store.js'
-import type { UserType } from '../user-type.js'
+import type { UserType } from '../words/user-type.js'
 
 /** Most requests whose records wait for the database. Above this, records go to the log only. */
 const MAX_UNSTORED = 1000

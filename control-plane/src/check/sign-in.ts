@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type Socket, connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { fine, type Finding, wrong } from '@holdfast/protocol'
-import type { LdapSettings, OpenIdSettings } from '../auth/provider-config.js'
+import type { LdapSettings, OpenIdSettings } from '../auth/roles/provider-config.js'
 import { messageOf } from '../errors.js'
 import { readConfig } from './content.js'
 

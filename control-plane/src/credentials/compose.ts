@@ -1,5 +1,5 @@
-import type { Ground } from '../ground.js'
-import { type SecretRing, openSecretRing } from '../secret-ring.js'
+import type { Ground } from '../ground/ground.js'
+import { type SecretRing, openSecretRing } from '../secrets/secret-ring.js'
 import { credentialSecrets, jobSecrets, ownerOfTarget, targetSecrets } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
 import { createCredentialFile } from './credential-file.js'

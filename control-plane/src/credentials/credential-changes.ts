@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { ConflictError, InvalidInputError } from '../errors.js'
 import {
   type NewCredential,

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Compile } from 'typebox/compile'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
-import { atMostEvery } from '../at-most-every.js'
+import { atMostEvery } from '../time/at-most-every.js'
 import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
 import { CredentialInput, type OpenCredential, givenOptions, problemOfSecret } from './credential.js'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js'
-import type { Timers } from '../timers.js'
+import type { Clock } from '../time/clock.js'
+import type { Timers } from '../time/timers.js'
 import {
   type VaultAnswer,
   VaultProblem,

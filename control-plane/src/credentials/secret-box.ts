@@ -1,4 +1,4 @@
-import { type Secrets, secretsOf } from '../secret-ring.js'
+import { type Secrets, secretsOf } from '../secrets/secret-ring.js'
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 /**

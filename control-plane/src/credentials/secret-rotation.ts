@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
-import type { SecretRing } from '../secret-ring.js'
+import type { SecretRing } from '../secrets/secret-ring.js'
 import type { SealedColumn, SealedRow } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 import { type SecretBox, SecretBoxError } from './secret-box.js'
 
 /** Rows that are encrypted again in one write. */

@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.js'
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 import { type VaultAnswer, VaultProblem, objectOf, reasonOf } from './vault-request.js'
 import type { VaultSettings } from './vault-settings.js'
 

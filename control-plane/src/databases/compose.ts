@@ -1,5 +1,5 @@
 import type { Credentials } from '../credentials/credentials.js'
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import { createDatabases } from './databases.js'
 import type { AskLimits } from './engine.js'
 import type { Databases } from './query-type.js'

@@ -1,4 +1,4 @@
-import { createTurns } from '../turns.js'
+import { createTurns } from '../time/turns.js'
 
 /** Connections to one server: so many at most, and those that are idle end after a while. */
 export interface ConnectionKeeper<Connection> {

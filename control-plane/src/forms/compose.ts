@@ -1,4 +1,4 @@
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Sources } from '../sources/sources.js'
 import type { Store } from '../store/store.js'

@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { ConflictError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type Lock, deleteLock, findLock, putLock, deleteSilentLock, hasSilentLock } from '../store/service/locks.js'
 import type { Store } from '../store/store.js'
-import { startSweeps } from '../sweeps.js'
-import type { Timers } from '../timers.js'
+import { startSweeps } from '../time/sweeps.js'
+import type { Timers } from '../time/timers.js'
 
 const NAME = 'designer'
 /** After so many milliseconds without a request, the holder loses the lock. */

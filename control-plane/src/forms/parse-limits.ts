@@ -1,5 +1,5 @@
 import { SettingsError } from '@holdfast/protocol'
-import { durationOf } from '../durations.js'
+import { durationOf } from '../time/durations.js'
 import type { Concurrency } from './form.js'
 import { CONCURRENCY_ON } from './form.js'
 

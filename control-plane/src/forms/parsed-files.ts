@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { type FoundFile, YOUNG_MS } from './form-files.js'
 
 interface Known<Content> {

@@ -1,6 +1,6 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import { YamlProblem, readYaml } from '../yaml-text.js'
 import type { FormError } from './form.js'

@@ -1,5 +1,5 @@
-import type { Caller } from '../auth/caller.js'
-import { isEveryone } from '../auth/roles.js'
+import type { Caller } from '../auth/sessions/caller.js'
+import { isEveryone } from '../auth/roles/roles.js'
 import type { Form } from './form.js'
 
 /** Whether the caller's roles open a form: admins may use every one, `default` and `public` mean everyone. */

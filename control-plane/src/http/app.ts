@@ -14,7 +14,7 @@ import fastify, {
 } from 'fastify'
 import type { AuditTrail } from '../audit/trail.js'
 import { InvalidInputError, UnavailableError } from '../errors.js'
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 import { registerAudit } from './route/audit-hook.js'
 import { type Authentication, registerAuthentication } from './route/authentication.js'
 import { registerBodyParsing } from './server/bodies.js'

@@ -1,5 +1,5 @@
 import type { LaunchValidation, UnknownFields } from '../forms/form.js'
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
 import type { ActionDependencies } from './end/actions.js'
 import type { ApprovalSubjects } from './record/approval-subject.js'

@@ -1,4 +1,4 @@
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 
 /** Time between two pings of one stream, in milliseconds. */
 const PING_INTERVAL_MS = 15_000

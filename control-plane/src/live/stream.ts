@@ -1,4 +1,4 @@
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 import type { LiveName } from './live-events.js'
 import type { Pings } from './pings.js'
 

@@ -1,9 +1,9 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { UnavailableError } from '../errors.js'
-import { JOB_STATUSES, type JobStatus } from '../job-status.js'
-import { within } from '../time-limit.js'
-import { RUNNER_STATES } from '../runner-state.js'
+import { JOB_STATUSES, type JobStatus } from '../words/job-status.js'
+import { within } from '../time/time-limit.js'
+import { RUNNER_STATES } from '../words/runner-state.js'
 import { readFigures } from '../store/service/figures.js'
 import type { Store } from '../store/store.js'
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import { type Nodes, SOLE_NODE } from '../nodes/nodes.js'
 import type { Store } from '../store/store.js'

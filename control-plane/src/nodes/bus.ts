@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.js'
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 import { type BusMessage, readLetter, writeLetter } from './messages.js'
 
 /** Most bytes of one letter. PostgreSQL takes less than 8000. */

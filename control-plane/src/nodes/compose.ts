@@ -1,4 +1,4 @@
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import { openNotificationsOf } from '../store/open-notifications.js'
 import type { StoreSettings } from '../store/compose.js'
 import type { Store } from '../store/store.js'

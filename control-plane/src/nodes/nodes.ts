@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import type { Store } from '../store/store.js'
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 import { type Bus, type Post, type PostListener, SILENT_BUS, createBus } from './bus.js'
 import { createPresence } from './presence.js'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import type { ServiceNodeRow } from '../store/service/nodes.js'
 
 /** How often a node announces itself and looks at the others, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import {
   type ServiceNodeRow,
@@ -9,7 +9,7 @@ import {
   listNodes,
 } from '../store/service/nodes.js'
 import type { Store } from '../store/store.js'
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 import { LOOK_MS, OtherNodes } from './other-nodes.js'
 
 /** Knows which nodes are alive. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { type ServiceTime, moveServiceTime, readServiceTime } from '../store/service/service-clock.js'
 import type { Store } from '../store/store.js'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { ConflictError, NotFoundError } from '../errors.js'
 import {
   type Delivery,
@@ -10,7 +10,7 @@ import {
   listDeliveries,
   retryDelivery,
 } from '../store/service/notification-deliveries.js'
-import { isoTime } from '../clock.js'
+import { isoTime } from '../time/clock.js'
 import type { NotificationTarget } from '../store/service/notification-targets.js'
 import type { Store } from '../store/store.js'
 import { MAIL_LANE, TEST_EVENT, laneOf } from './events.js'

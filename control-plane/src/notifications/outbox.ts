@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import {
   type AttemptEnd,
@@ -8,7 +8,7 @@ import {
   listDue,
 } from '../store/service/notification-deliveries.js'
 import type { Store } from '../store/store.js'
-import type { Timers } from '../timers.js'
+import type { Timers } from '../time/timers.js'
 import { type Attempt, DeliveryProblem } from './attempt.js'
 import { MAIL_LANE, TEST_EVENT } from './events.js'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import type { Nodes } from '../nodes/nodes.js'
 import { listWatchedConnections, markLost, noteRunnerEvent } from '../store/service/notification-events.js'
 import type { Store } from '../store/store.js'

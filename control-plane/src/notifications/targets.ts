@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import type { SecretBox } from '../credentials/secret-box.js'
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.js'
 import type { AddressRules } from '../sources/address-rules.js'

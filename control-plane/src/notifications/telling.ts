@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { type NewDelivery, insertDelivery } from '../store/service/notification-deliveries.js'
 import {
   type NotificationEvent,

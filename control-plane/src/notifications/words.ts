@@ -1,4 +1,4 @@
-import { isoTime } from '../clock.js'
+import { isoTime } from '../time/clock.js'
 import type { NotificationEvent, ToldJob } from '../store/service/notification-events.js'
 import type { TargetEvent } from './events.js'
 

@@ -1,8 +1,8 @@
 import type { AuditTrail } from '../audit/trail.js'
-import type { RoleSource } from '../auth/role-source.js'
-import type { Ground } from '../ground.js'
+import type { RoleSource } from '../auth/roles/role-source.js'
+import type { Ground } from '../ground/ground.js'
 import type { LaunchDependencies } from '../jobs/launch/launch.js'
-import { startSweeps } from '../sweeps.js'
+import { startSweeps } from '../time/sweeps.js'
 import { createSchedules } from './schedules.js'
 import { createScheduleStarts } from './starts.js'
 

@@ -1,5 +1,5 @@
-import type { Caller } from '../auth/caller.js'
-import type { Clock } from '../clock.js'
+import type { Caller } from '../auth/sessions/caller.js'
+import type { Clock } from '../time/clock.js'
 import { ConflictError, ForbiddenError, NotFoundError, RefusedValuesError, TooLargeError } from '../errors.js'
 import { withoutDrafts } from '../forms/wizard-drafts.js'
 import { requireMayLaunch } from '../jobs/launch/launch.js'

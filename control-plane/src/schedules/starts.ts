@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../audit/trail.js'
-import { type Caller, callerFor } from '../auth/caller.js'
-import type { RoleSource } from '../auth/role-source.js'
+import { type Caller, callerFor } from '../auth/sessions/caller.js'
+import type { RoleSource } from '../auth/roles/role-source.js'
 import {
   ConflictError,
   ForbiddenError,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { type JobApproval, awaitedApproval } from '../jobs/record/approval.js'
 import type { ApprovalSubjects } from '../jobs/record/approval-subject.js'
 import { maskValues } from '../jobs/secrets/masking.js'

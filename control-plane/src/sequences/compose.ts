@@ -1,5 +1,5 @@
 import type { Forms } from '../forms/form.js'
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import { type ApprovalSubjectsDependencies, createApprovalSubjects } from '../jobs/record/approval-subject.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
 import type { AdvanceDependencies } from './advance.js'

@@ -1,10 +1,10 @@
 import type { Approval, Form, FormNotifications, JobSettings } from '../forms/form.js'
 import type { JobApproval } from '../jobs/record/approval.js'
 import type { PlanNode, PlannedSequence } from '../jobs/record/sequence-port.js'
-import type { JobStatus } from '../job-status.js'
-import type { JobType } from '../job-type.js'
+import type { JobStatus } from '../words/job-status.js'
+import type { JobType } from '../words/job-type.js'
 import type { Queries } from '../store/store.js'
-import type { NodeStatus } from '../node-status.js'
+import type { NodeStatus } from '../words/node-status.js'
 
 /** Extra variables by name. */
 export type Values = Readonly<Record<string, unknown>>

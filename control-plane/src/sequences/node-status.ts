@@ -1,4 +1,4 @@
-import { NODE_STATUSES, type NodeStatus } from '../node-status.js'
+import { NODE_STATUSES, type NodeStatus } from '../words/node-status.js'
 
 /**
  * Every legal move. `skipped`: the condition of the node is not met. `do not run`: the end that the node waited for

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import type { Answer } from './question.js'
 
 /** Keeps answers while people fill in forms, because fields often ask the same question again. */

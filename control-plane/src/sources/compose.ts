@@ -1,6 +1,6 @@
 import type { Credentials } from '../credentials/credentials.js'
 import type { Databases } from '../databases/query-type.js'
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import type { AddressRules } from './address-rules.js'
 import { createFormFiles } from './file-functions.js'
 import { createFunctions } from './functions.js'

@@ -1,4 +1,4 @@
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import { type DatabasePlace, holdDatabase, openStore } from './open-store.js'
 import type { Store } from './store.js'
 

@@ -1,10 +1,10 @@
 import type { ColumnType, Generated } from 'kysely'
-import type { Dispatch } from '../job-dispatch.js'
-import type { JobStatus } from '../job-status.js'
-import type { JobType } from '../job-type.js'
-import type { NodeStatus } from '../node-status.js'
-import type { RunnerState } from '../runner-state.js'
-import type { UserType } from '../user-type.js'
+import type { Dispatch } from '../words/job-dispatch.js'
+import type { JobStatus } from '../words/job-status.js'
+import type { JobType } from '../words/job-type.js'
+import type { NodeStatus } from '../words/node-status.js'
+import type { RunnerState } from '../words/runner-state.js'
+import type { UserType } from '../words/user-type.js'
 
 /**
  * The tables. Times are in milliseconds since the epoch, booleans are 0 or 1, JSON is text, bytes are blobs: the same
@@ -122,7 +122,7 @@ export interface SignInCodeTable {
   expires_at: Fixed<number>
 }
 
-/** Failed sign-ins by key. A key is a name at an address, a name from everywhere, or an address (`auth/sign-in.ts`). */
+/** Failed sign-ins by key. A key is a name at an address, a name from everywhere, or an address (`auth/sign-in/sign-in.ts`). */
 export interface SignInFailureTable {
   key: Fixed<string>
   failures: number
@@ -168,7 +168,7 @@ export interface JobTable {
   older_copy: ColumnType<string | null, string | null | undefined, string | null>
   /** Fingerprint of the runner that was offered the job or has it; null: it was never offered. */
   runner_key: ColumnType<string | null, string | null | undefined, string | null>
-  /** Where the job is on its way to a runner (`job-dispatch.ts`). */
+  /** Where the job is on its way to a runner (`words/job-dispatch.ts`). */
   dispatch: Dispatch
   /** Until when it may wait for the runner, by the service clock; null when it never had to wait, or has ended. */
   wait_until: number | null

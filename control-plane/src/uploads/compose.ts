@@ -1,4 +1,4 @@
-import type { Ground } from '../ground.js'
+import type { Ground } from '../ground/ground.js'
 import type { Store } from '../store/store.js'
 import type { UploadQuotas } from './room.js'
 import { createUploadSweeper } from './sweeper.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { TooLargeError, UnavailableError } from '../errors.js'
 import type { Queries, Store } from '../store/store.js'
 import {

@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import type { Store } from '../store/store.js'
 import { deleteUnusedUploads, findStoredNames } from '../store/uploads/uploads.js'
-import { startSweeps } from '../sweeps.js'
-import type { Timers } from '../timers.js'
+import { startSweeps } from '../time/sweeps.js'
+import type { Timers } from '../time/timers.js'
 import type { UploadFolder } from './upload-folder.js'
 
 const SWEEP_EVERY_MS = 10 * 60_000

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../time/clock.js'
 import { InvalidInputError, TooLargeError } from '../errors.js'
 import type { Store } from '../store/store.js'
 import { insertUpload } from '../store/uploads/uploads.js'

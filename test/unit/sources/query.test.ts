@@ -8,7 +8,7 @@ import { parseHostRules } from '../../../control-plane/src/sources/address-rules
 import { createFunctions } from '../../../control-plane/src/sources/functions.js'
 import { createJqThread } from '../../../control-plane/src/sources/jq-thread.js'
 import { createSources } from '../../../control-plane/src/sources/sources.js'
-import { systemTimers } from '../../../control-plane/src/timers.js'
+import { systemTimers } from '../../../control-plane/src/time/timers.js'
 
 const FORM = `
 name: rows

@@ -1,4 +1,4 @@
-import type { NodeStatus } from '../../../control-plane/src/node-status.js'
+import type { NodeStatus } from '../../../control-plane/src/words/node-status.js'
 import {
   type NodeFacts,
   type WorkflowDecision,

@@ -3,8 +3,8 @@ import { connect, isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
 import { Client } from 'ldapts'
-import { within } from '../../time-limit.js'
-import type { LdapSettings } from '../provider-config.js'
+import { within } from '../../time/time-limit.js'
+import type { LdapSettings } from '../roles/provider-config.js'
 
 /** How long a connection, one question, and all questions together may take, in milliseconds. */
 const CONNECT_MS = 5000

@@ -10,9 +10,9 @@ import {
   OrFilter,
   ResultCodeError,
 } from 'ldapts'
-import type { AskedGroups, Membership } from '../group-names.js'
-import type { LdapSettings } from '../provider-config.js'
-import { canonicalDn, isBelow, nameOfDn } from '../distinguished-name.js'
+import type { AskedGroups, Membership } from '../roles/group-names.js'
+import type { LdapSettings } from '../roles/provider-config.js'
+import { canonicalDn, isBelow, nameOfDn } from '../roles/distinguished-name.js'
 import { valuesOf } from './entry.js'
 
 /** Groups of one answer. Without pages, directories limit the number themselves. */

@@ -1,6 +1,6 @@
-import type { Identity } from '../external-users.js'
-import type { Membership } from '../group-names.js'
-import type { OpenIdSettings } from '../provider-config.js'
+import type { Identity } from '../providers/external-users.js'
+import type { Membership } from '../roles/group-names.js'
+import type { OpenIdSettings } from '../roles/provider-config.js'
 import type { GraphGroup } from './graph-groups.js'
 
 /** The claims of a user, as a provider sends them. */

@@ -2,8 +2,8 @@ import { createHash, hkdfSync } from 'node:crypto'
 import { EncryptJWT, type JWTPayload, errors, jwtDecrypt } from 'jose'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Clock } from '../../clock.js'
-import { type Secrets, secretsOf } from '../../secret-ring.js'
+import type { Clock } from '../../time/clock.js'
+import { type Secrets, secretsOf } from '../../secrets/secret-ring.js'
 
 /** How long a sign-in at the provider may take, in milliseconds. */
 export const FLOW_MS = 10 * 60_000

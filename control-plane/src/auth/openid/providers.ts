@@ -1,8 +1,8 @@
 import type * as OpenIdClient from 'openid-client'
-import type { Clock } from '../../clock.js'
-import { isLoopback } from '../provider-checks.js'
-import type { OpenIdSettings } from '../provider-config.js'
-import type { ProviderSecrets } from '../provider-secrets.js'
+import type { Clock } from '../../time/clock.js'
+import { isLoopback } from '../roles/provider-checks.js'
+import type { OpenIdSettings } from '../roles/provider-config.js'
+import type { ProviderSecrets } from '../providers/provider-secrets.js'
 
 /** How long the configuration of a provider is kept, in milliseconds. */
 const KNOWN_MS = 60 * 60_000

@@ -1,5 +1,5 @@
 import { HoldfastError, UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
-import type { OpenIdSettings } from '../provider-config.js'
+import type { OpenIdSettings } from '../roles/provider-config.js'
 
 interface Log {
   warn(fields: object, text: string): void

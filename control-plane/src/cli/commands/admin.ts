@@ -33,9 +33,9 @@ const resetPasswordCommand = (run: Run) =>
 
 async function reset(place: HostSettings['database'], username: string, unblock: boolean): Promise<string> {
   const { openStoreBeside } = await import('../../store/open-store.js')
-  const { createPasswords } = await import('../../auth/passwords.js')
-  const { resetPassword } = await import('../../auth/reset-password.js')
-  const { systemClock } = await import('../../clock.js')
+  const { createPasswords } = await import('../../auth/sign-in/passwords.js')
+  const { resetPassword } = await import('../../auth/accounts/reset-password.js')
+  const { systemClock } = await import('../../time/clock.js')
   const store = await openStoreBeside(place, process.getuid?.() ?? null)
   try {
     return await resetPassword({ store, passwords: createPasswords(), clock: systemClock }, username, unblock)

@@ -32,7 +32,7 @@ async function problemIn(path: string): Promise<{ readonly line: number; readonl
     throw new UsageError(`${path}: cannot be read: ${(error as Error).message}`)
   }
   // Loaded only here: the client commands need nothing of the control plane.
-  const { parseRoleConfig } = await import('../../auth/role-config.js')
+  const { parseRoleConfig } = await import('../../auth/roles/role-config.js')
   const { YamlProblem } = await import('../../yaml-text.js')
   try {
     parseRoleConfig(text)

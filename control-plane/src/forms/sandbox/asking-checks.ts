@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
-import type { Timers } from '../../timers.js'
+import type { Timers } from '../../time/timers.js'
 import { type Answer, type Asked, type Asker, questionKeyOf } from '../../sources/question.js'
 import type { Sources } from '../../sources/sources.js'
 import type { CheckInput, CheckResult } from '../check/context.js'

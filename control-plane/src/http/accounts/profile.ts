@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Accounts } from '../../auth/accounts.js'
+import type { Accounts } from '../../auth/accounts/accounts.js'
 import { callerOf } from '../route/guards.js'
 import { LIMITED } from '../route/rate-limit.js'
 import { Message, answers } from '../route/schemas.js'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import type { AskFieldRequest } from '../../jobs/launch/ask-field.js'
 import { callerOf } from '../route/guards.js'
 import { answers, nullable } from '../route/schemas.js'

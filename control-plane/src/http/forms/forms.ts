@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { NotFoundError } from '../../errors.js'
-import type { RoleFileProblem } from '../../auth/role-source.js'
+import type { RoleFileProblem } from '../../auth/roles/role-source.js'
 import type { Form, FormError, Forms } from '../../forms/form.js'
 import { FORM_FEATURES, needsOf } from '../../forms/form-needs.js'
 import { mayUseForm } from '../../forms/visibility.js'

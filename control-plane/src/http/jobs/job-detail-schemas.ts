@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { JOB_STATUSES } from '../../job-status.js'
+import { JOB_STATUSES } from '../../words/job-status.js'
 import { JOB_ACTIONS } from '../../jobs/detail/can.js'
 import { PLACE_STATES } from '../../jobs/detail/place.js'
 import { nullable } from '../route/schemas.js'

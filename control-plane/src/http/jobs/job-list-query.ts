@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { InvalidInputError } from '../../errors.js'
-import { JOB_STATUSES, type JobStatus } from '../../job-status.js'
+import { JOB_STATUSES, type JobStatus } from '../../words/job-status.js'
 import type { ListRequest } from '../../jobs/read/reading.js'
-import { USER_TYPES } from '../../user-type.js'
+import { USER_TYPES } from '../../words/user-type.js'
 import { booleanText, integerText, wholeNumberOf } from '../route/schemas.js'
 
 /** The query of a list of jobs. */

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { Sessions } from '../../auth/sessions.js'
+import type { Sessions } from '../../auth/sessions/sessions.js'
 import { InvalidInputError } from '../../errors.js'
 import type { OutputFeeds } from '../../jobs/read/output-feed.js'
 import type { OutputIndexes } from '../../jobs/read/output-index.js'
@@ -18,7 +18,7 @@ import { requireVisible } from '../../jobs/record/visibility.js'
 import { createOpenStreams } from '../../live/open-streams.js'
 import { createPings } from '../../live/pings.js'
 import { OUTPUT_BLOCK_BYTES } from '../../store/jobs/output-lines.js'
-import type { Timers } from '../../timers.js'
+import type { Timers } from '../../time/timers.js'
 import { callerOf } from '../route/guards.js'
 import {
   type HeaderSchemas,

@@ -3,8 +3,8 @@ import { detailFields, listedFields } from './job-detail-schemas.js'
 import { booleanText, listOf, nullable } from '../route/schemas.js'
 import { PLAN_NODE_TYPES } from '../../jobs/record/sequence-port.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
-import { NODE_STATUSES } from '../../node-status.js'
-import { JOB_STATUSES } from '../../job-status.js'
+import { NODE_STATUSES } from '../../words/node-status.js'
+import { JOB_STATUSES } from '../../words/job-status.js'
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown())
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
-import { isoTime } from '../../clock.js'
+import { isoTime } from '../../time/clock.js'
 import { InvalidInputError } from '../../errors.js'
 import type { Schedules } from '../../schedules/schedules.js'
 import { MISSED_RUNS, type Schedule as StoredSchedule, type ScheduleWish } from '../../store/service/schedules.js'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Caller } from '../../auth/caller.js'
-import { type TokenScope, allowsScope } from '../../auth/token-scopes.js'
+import type { Caller } from '../../auth/sessions/caller.js'
+import { type TokenScope, allowsScope } from '../../auth/roles/token-scopes.js'
 import { ForbiddenError, UnauthenticatedError } from '../../errors.js'
 import { callerOf } from './guards.js'
 import { sessionCookieOf } from './session-cookie.js'

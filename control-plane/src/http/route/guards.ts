@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Caller } from '../../auth/caller.js'
-import type { TokenScope } from '../../auth/token-scopes.js'
+import type { Caller } from '../../auth/sessions/caller.js'
+import type { TokenScope } from '../../auth/roles/token-scopes.js'
 import { ForbiddenError, UnauthenticatedError } from '../../errors.js'
 import { idOf } from './schemas.js'
 

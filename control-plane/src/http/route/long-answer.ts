@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Type, type TSchema } from 'typebox'
-import { keepHeapSmall } from '../../heap-growth.js'
+import { keepHeapSmall } from '../../ground/heap-growth.js'
 
 /** The content type of JSON answers. */
 export const JSON_TYPE = 'application/json; charset=utf-8'

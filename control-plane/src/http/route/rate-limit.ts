@@ -1,6 +1,6 @@
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
-import { networkOf } from '../../auth/network.js'
+import { networkOf } from '../../auth/sessions/network.js'
 import { TooManyError } from '../../errors.js'
 
 const MINUTE_MS = 60_000

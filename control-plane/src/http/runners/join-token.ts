@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { shownName } from '../../auth/shown-name.js'
-import { isoTime } from '../../clock.js'
+import { shownName } from '../../auth/sessions/shown-name.js'
+import { isoTime } from '../../time/clock.js'
 import { NotFoundError } from '../../errors.js'
 import { JOIN_TOKEN_MINUTES, type JoinTokens } from '../../runners/registration/join-tokens.js'
 import { noteAudit } from '../route/audit-hook.js'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { shownName } from '../../auth/shown-name.js'
+import { shownName } from '../../auth/sessions/shown-name.js'
 import type { DefaultChange, RunnerActions } from '../../runners/registration/runner-actions.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { Timers } from '../../timers.js'
+import type { Timers } from '../../time/timers.js'
 
 /** How long the rest of a body is read whose request is answered already, in milliseconds. */
 const LINGER_MS = 5_000

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { shownName } from '../../auth/shown-name.js'
+import { shownName } from '../../auth/sessions/shown-name.js'
 import { CREDENTIAL_TYPES, CredentialInput, CredentialOptions } from '../../credentials/credential.js'
 import { SHOWN_SECRET } from '../../credentials/credential-changes.js'
 import type { Credentials } from '../../credentials/credentials.js'

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Sessions } from '../../auth/sessions.js'
+import type { Sessions } from '../../auth/sessions/sessions.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { createOpenStreams } from '../../live/open-streams.js'
 import { createPings } from '../../live/pings.js'
 import { type Hello, type LiveStream, createLiveStream } from '../../live/stream.js'
-import type { Timers } from '../../timers.js'
+import type { Timers } from '../../time/timers.js'
 import { callerOf } from '../route/guards.js'
 import { textAnswers } from '../route/schemas.js'
 

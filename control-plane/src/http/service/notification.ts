@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
-import { isoTime } from '../../clock.js'
+import { isoTime } from '../../time/clock.js'
 import { InvalidInputError } from '../../errors.js'
 import type { Deliveries } from '../../notifications/deliveries.js'
 import { isMailAddress } from '../../notifications/mail-settings.js'

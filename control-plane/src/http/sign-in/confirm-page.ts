@@ -1,5 +1,5 @@
-import type { AskedQuestion } from '../../auth/sign-in-questions.js'
-import { shownName } from '../../auth/shown-name.js'
+import type { AskedQuestion } from '../../auth/sign-in/sign-in-questions.js'
+import { shownName } from '../../auth/sessions/shown-name.js'
 import { signInWord } from '../../sign-in-word.js'
 
 /** No page may show this one inside of itself, and nothing of it runs or is fetched. */

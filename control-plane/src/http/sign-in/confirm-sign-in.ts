@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { ExternalSignIn } from '../../auth/external-sign-in.js'
+import type { ExternalSignIn } from '../../auth/sign-in/external-sign-in.js'
 import { noteUser } from './auth.js'
 import { CONFIRM_HEADERS, confirmPage } from './confirm-page.js'
 import { clearedFlowCookie, flowCookieOf } from './flow-cookie.js'

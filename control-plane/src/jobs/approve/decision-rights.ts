@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { ConflictError, ForbiddenError, NotFoundError } from '../../errors.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
 import { type JobApproval, approvalOf, deciderName, hasApprovingRole } from '../record/approval.js'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { ConflictError, HoldfastError } from '../../errors.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { requireMayApprove, requireMayReject } from '../approve/decision-rights.js'

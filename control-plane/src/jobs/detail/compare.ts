@@ -1,5 +1,5 @@
-import type { Caller } from '../../auth/caller.js'
-import { isoTime } from '../../clock.js'
+import type { Caller } from '../../auth/sessions/caller.js'
+import { isoTime } from '../../time/clock.js'
 import { NotFoundError } from '../../errors.js'
 import { findLastGoodRun } from '../../store/jobs/earlier-runs.js'
 import { type JobRow, findJob } from '../../store/jobs/jobs.js'

@@ -1,5 +1,5 @@
-import type { Caller } from '../../auth/caller.js'
-import { type Clock, isoTime } from '../../clock.js'
+import type { Caller } from '../../auth/sessions/caller.js'
+import { type Clock, isoTime } from '../../time/clock.js'
 import { NotFoundError } from '../../errors.js'
 import { findStreams, findTransitions } from '../../store/jobs/job-details.js'
 import { findJob } from '../../store/jobs/jobs.js'

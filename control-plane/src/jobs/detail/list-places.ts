@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { findTransitions } from '../../store/jobs/job-details.js'
 import { findJob } from '../../store/jobs/jobs.js'
 import { connectionsFor } from '../read/connected.js'

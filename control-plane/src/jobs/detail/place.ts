@@ -1,4 +1,4 @@
-import { isoTime } from '../../clock.js'
+import { isoTime } from '../../time/clock.js'
 import { countQueuedBefore } from '../../store/jobs/job-details.js'
 import { findPlaceHolders, findPlaceWaiters } from '../../store/jobs/places.js'
 import type { JobRow } from '../../store/jobs/jobs.js'

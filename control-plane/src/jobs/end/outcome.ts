@@ -1,5 +1,5 @@
 import type { EndRecord } from '@holdfast/protocol'
-import type { JobStatus } from '../../job-status.js'
+import type { JobStatus } from '../../words/job-status.js'
 
 /** How a job ended, as the interface shows it. */
 export interface JobOutcome {

@@ -1,10 +1,10 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { type EndedJob, endedJobs } from '../../store/jobs/ended-jobs.js'
 import { deleteJob } from '../../store/jobs/jobs.js'
 import type { Store } from '../../store/store.js'
-import { startSweeps } from '../../sweeps.js'
-import type { Timers } from '../../timers.js'
+import { startSweeps } from '../../time/sweeps.js'
+import type { Timers } from '../../time/timers.js'
 import type { UploadSweeper } from '../../uploads/sweeper.js'
 
 const SWEEP_EVERY_MS = 24 * 60 * 60_000

@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { TooManyError } from '../../errors.js'
 import type { ShownField } from '../../forms/check/shown-form.js'
 import type { ValidationError } from '../../forms/check/report.js'

@@ -1,6 +1,6 @@
 import { isSafeRelativePath, jobOrderSchema } from '@holdfast/protocol'
 import * as v from 'valibot'
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
 import type { Form, PlaybookSettings } from '../../forms/form.js'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import type { Form } from '../../forms/form.js'
 import type { VerifiedUpload } from '../../forms/values/uploads.js'
 import type { Queries } from '../../store/store.js'

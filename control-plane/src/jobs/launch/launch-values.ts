@@ -1,5 +1,5 @@
-import type { Caller } from '../../auth/caller.js'
-import type { Clock } from '../../clock.js'
+import type { Caller } from '../../auth/sessions/caller.js'
+import type { Clock } from '../../time/clock.js'
 import { RefusedValuesError, messageOf } from '../../errors.js'
 import type { CheckResult } from '../../forms/check/context.js'
 import { type CheckDetails, NOTHING_WRONG, isGood, findingsSummary } from '../../forms/check/report.js'

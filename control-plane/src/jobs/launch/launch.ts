@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import type { Credentials } from '../../credentials/credentials.js'
 import type { JobVault } from '../../credentials/job-vault.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'

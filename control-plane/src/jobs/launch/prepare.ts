@@ -1,6 +1,6 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Insertable } from 'kysely'
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import type { Credentials } from '../../credentials/credentials.js'
 import type { JobValues } from '../../credentials/job-vault.js'
 import type { CredentialNeeds } from '../../credentials/needs.js'

@@ -1,6 +1,6 @@
 import { findGroupsWaitedFor } from '../../store/jobs/places.js'
-import { type Sweeps, startSweeps } from '../../sweeps.js'
-import type { Timers } from '../../timers.js'
+import { type Sweeps, startSweeps } from '../../time/sweeps.js'
+import type { Timers } from '../../time/timers.js'
 import { type Admitted, admit } from './places.js'
 import { type TimeLimitDependencies, lookAtTimeLimits } from './time-limits.js'
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { type ChosenCredentials, type CredentialNeeds, allNames, chooseCredentials } from '../../credentials/needs.js'
 import { type VaultNeeds, vaultNeedsOf } from '../../credentials/vault-needs.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { ForbiddenError } from '../../errors.js'
 import type { JobSettings } from '../../forms/form.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../../store/runners/runners.js'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { type EventLineRow, type EventPart, readEventPages } from '../../store/jobs/job-events.js'
 import type { Course } from '../course/course.js'
 import type { Courses } from '../course/courses.js'

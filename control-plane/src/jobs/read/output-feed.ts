@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { findOutputStates } from '../../store/jobs/job-details.js'
 import { readOutput } from '../../store/jobs/job-output.js'
 import type { Queries } from '../../store/store.js'
-import type { Timers } from '../../timers.js'
+import type { Timers } from '../../time/timers.js'
 import { isFinalStatus, jobStatusOf } from '../record/status.js'
 
 /** How often new output is looked for, in milliseconds. */

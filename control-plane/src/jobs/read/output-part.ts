@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { NotFoundError, UnsatisfiableRangeError } from '../../errors.js'
 import { findOutputStates } from '../../store/jobs/job-details.js'
 import { readOutput } from '../../store/jobs/job-output.js'

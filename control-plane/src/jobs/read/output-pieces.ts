@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { ConflictError } from '../../errors.js'
 import { readEventPages } from '../../store/jobs/job-events.js'
 import { readOutput } from '../../store/jobs/job-output.js'

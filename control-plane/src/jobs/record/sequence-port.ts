@@ -1,5 +1,5 @@
 import type { Form, JobSettings } from '../../forms/form.js'
-import type { JobType } from '../../job-type.js'
+import type { JobType } from '../../words/job-type.js'
 import type { Queries } from '../../store/store.js'
 
 /** The plan of a parent job, made of the files at the time of its launch. */

@@ -1,4 +1,4 @@
-import { JOB_STATUSES, type JobStatus, STATUS_MOVES, type StatusBefore } from '../../job-status.js'
+import { JOB_STATUSES, type JobStatus, STATUS_MOVES, type StatusBefore } from '../../words/job-status.js'
 
 /** Reads a status from a row. @throws Error for a status that this release does not know */
 export function jobStatusOf(text: string): JobStatus {

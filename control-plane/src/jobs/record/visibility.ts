@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { ForbiddenError, NotFoundError } from '../../errors.js'
 import { type JobSummaryRow, findJobSummary } from '../../store/jobs/jobs.js'
 import { findNodes } from '../../store/jobs/sequences.js'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { ForbiddenError, NotFoundError } from '../../errors.js'
 import type { Form, Forms } from '../../forms/form.js'
 import type { Field } from '../../forms/fields/field.js'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js'
+import type { Caller } from '../../auth/sessions/caller.js'
 import { ConflictError } from '../../errors.js'
 import { unknownNames } from '../../forms/check/unknown-names.js'
 import type { Form } from '../../forms/form.js'

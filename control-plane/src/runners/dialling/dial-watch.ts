@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.js'
-import type { Ground } from '../../ground.js'
+import type { Ground } from '../../ground/ground.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import type { Nodes } from '../../nodes/nodes.js'
 import {

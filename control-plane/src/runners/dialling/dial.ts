@@ -2,7 +2,7 @@ import { INBOUND_SOCKET_PATH, MAX_SOCKET_MESSAGE_BYTES, SUBPROTOCOL } from '@hol
 import type { Socket } from 'node:net'
 import { WebSocket } from 'ws'
 import { messageOf } from '../../errors.js'
-import type { Ground } from '../../ground.js'
+import type { Ground } from '../../ground/ground.js'
 import type { RunnerAddress } from '../../store/runners/runner-addresses.js'
 import type { RunnerHub } from '../registration/hub.js'
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Clock, createSteadyClock } from '../../clock.js'
+import { type Clock, createSteadyClock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
 import type { RunnerPort, RunnerPresence } from '../../jobs/job-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../../nodes/nodes.js'

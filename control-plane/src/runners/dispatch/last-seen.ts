@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 
 /** Most milliseconds that count between two looks. */
 const MAX_COUNTED_MS = 2000

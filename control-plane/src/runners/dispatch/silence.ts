@@ -1,4 +1,4 @@
-import { type Clock, isoTime } from '../../clock.js'
+import { type Clock, isoTime } from '../../time/clock.js'
 import { type JobEnds, abandonJob } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { findHeldJobs } from '../../store/jobs/dispatch.js'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Manifest } from '@holdfast/protocol'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import { type HashedFile, READ_BYTES, createFileHashes, openStamped } from './file-hashes.js'
 import { createFolderRulesReader } from './folder-rules.js'
 import { refusal, walkFolder } from './folder-walk.js'

@@ -9,7 +9,7 @@ import { findUserByName } from '../../store/accounts/users.js'
 import type { RunnerConnection } from '../socket/connection.js'
 import { type Resumption, kept, ofPastRun, resumptionOfRun } from './spooled-jobs.js'
 import { reportedText } from '../socket/reported.js'
-import { type UserType, userTypeOf } from '../../user-type.js'
+import { type UserType, userTypeOf } from '../../words/user-type.js'
 
 /** The message in which an agent describes a job that the database does not know. */
 export type OrphanMessage = Extract<AgentMessage, { type: 'orphan' }>

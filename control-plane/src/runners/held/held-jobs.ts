@@ -1,6 +1,6 @@
 import { type EndRecord, ProtocolError, type ServerMessage, type StreamFrame } from '@holdfast/protocol'
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import type { JobEnds } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import type { Store } from '../../store/store.js'

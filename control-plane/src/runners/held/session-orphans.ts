@@ -1,6 +1,6 @@
 import { ProtocolError, type ResumedJob, type ServerMessage } from '@holdfast/protocol'
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { deleteOrphan, listOrphans, type Orphan } from '../../store/jobs/orphans.js'
 import type { Store } from '../../store/store.js'

@@ -1,5 +1,5 @@
 import { ADOPTING_CONTRACT, type ResumedJob, type SpooledJob } from '@holdfast/protocol'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import { abortUnstarted, approvedBefore, endJob, isEnded, jobStatusOf } from '../../jobs/job-port.js'
 import {
   type HeldJob,

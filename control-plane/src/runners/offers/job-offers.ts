@@ -1,6 +1,6 @@
 import type { AgentMessage, ServerMessage } from '@holdfast/protocol'
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import type { SealJobSecrets } from '../../credentials/job-secrets.js'
 import { UnavailableError, messageOf } from '../../errors.js'
 import { type JobEnds, failJob } from '../../jobs/job-port.js'

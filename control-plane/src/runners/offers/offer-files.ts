@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import { UnavailableError, messageOf } from '../../errors.js'
 import { type JobEnds, failJob, mayRun, takeBackOutdated } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'

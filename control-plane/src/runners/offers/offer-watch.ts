@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 
 /**
  * How long an offer may stay without an answer while nothing is being sent that the runner asked for, in milliseconds.

@@ -1,5 +1,5 @@
 import { IMAGE_CONTRACT } from '@holdfast/protocol'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import { type SealJobSecrets, SecretsProblem } from '../../credentials/job-secrets.js'
 import { type JobEnds, failJob, needsOfJob, playbookOf } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'

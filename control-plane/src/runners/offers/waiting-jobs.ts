@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import { type JobEnds, failJob, runnerProblem } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { findWaitingWithoutLine, findWaiting, resetWaitUntil, setWaitUntil } from '../../store/jobs/dispatch.js'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import type { Nodes } from '../../nodes/nodes.js'
 import type { Store } from '../../store/store.js'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
 import type { Nodes } from '../../nodes/nodes.js'
 import { type WatchedRunner, clearConnectedNode, findRunner, findRunnersOfNode } from '../../store/runners/runners.js'

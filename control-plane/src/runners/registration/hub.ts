@@ -1,7 +1,7 @@
 import { HEARTBEAT_MS } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
-import { type Clock, createSteadyClock } from '../../clock.js'
+import { type Clock, createSteadyClock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
 import { SOLE_NODE } from '../../nodes/nodes.js'
 import { findRunner } from '../../store/runners/runners.js'

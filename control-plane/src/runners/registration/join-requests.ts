@@ -1,4 +1,4 @@
-import { networkOf } from '../../auth/network.js'
+import { networkOf } from '../../auth/sessions/network.js'
 import type { WaitingRunner } from '../../store/runners/runners.js'
 
 /** The limits of the list of requests. */

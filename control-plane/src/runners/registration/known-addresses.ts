@@ -1,4 +1,4 @@
-import { networkOf } from '../../auth/network.js'
+import { networkOf } from '../../auth/sessions/network.js'
 import { findApprovedAddresses } from '../../store/runners/runners.js'
 import type { Store } from '../../store/store.js'
 

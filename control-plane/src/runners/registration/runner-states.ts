@@ -1,5 +1,5 @@
 import { ConflictError } from '../../errors.js'
-import type { RunnerState } from '../../runner-state.js'
+import type { RunnerState } from '../../words/runner-state.js'
 
 /**
  * What can happen to the state of a runner. `expire`: the agent that asked is gone, or its request was removed for

@@ -7,7 +7,7 @@ import {
   succeed,
 } from '@holdfast/protocol'
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import { type SecretBox, SecretBoxError } from '../../credentials/secret-box.js'
 import { ConflictError, UnavailableError, messageOf } from '../../errors.js'
 import type { Bus } from '../../nodes/bus.js'
@@ -19,7 +19,7 @@ import {
   retireServiceKey,
 } from '../../store/runners/service-keys.js'
 import type { Queries, Store } from '../../store/store.js'
-import type { Timers } from '../../timers.js'
+import type { Timers } from '../../time/timers.js'
 import type { ServiceIdentity, ServiceIdentitySource } from '../socket/handshake.js'
 
 /** How often to look for a rotation by another node, in milliseconds. Usually the bus announces it at once. */

@@ -1,4 +1,4 @@
-import { networkOf } from '../../auth/network.js'
+import { networkOf } from '../../auth/sessions/network.js'
 import type { AgentConnection } from './agent-connection.js'
 import { type Rate, TokenBucket } from './token-bucket.js'
 

@@ -7,7 +7,7 @@ import {
   type StreamName,
 } from '@holdfast/protocol'
 import type { Logger } from 'pino'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
 import { endJob, jobOutcomeOf } from '../../jobs/job-port.js'
 import {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { systemClock } from '../../clock.js'
+import { systemClock } from '../../time/clock.js'
 import type { FormError, PlaybookSettings } from '../../forms/form.js'
 import type { PlacedForm } from '../../forms/parse-form.js'
 import { createVarsFiles, varsProblems } from '../../forms/vars-files.js'

@@ -1,4 +1,4 @@
-import type { NodeStatus } from '../../node-status.js'
+import type { NodeStatus } from '../../words/node-status.js'
 import { type ParentNode, parentsOf } from './links.js'
 import { type JobNode, type LinkKind, type WorkflowNode, isJobNode } from './workflow.js'
 

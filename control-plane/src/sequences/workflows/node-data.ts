@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
-import type { NodeStatus } from '../../node-status.js'
+import type { NodeStatus } from '../../words/node-status.js'
 import { hasFired } from './decide-workflow.js'
 import { parentsOf } from './links.js'
 import type { JobNode, Workflow, WorkflowNode } from './workflow.js'

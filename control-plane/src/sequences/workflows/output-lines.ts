@@ -1,7 +1,7 @@
 import { copyOutput } from '../../store/jobs/job-output.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import type { Queries } from '../../store/store.js'
-import type { NodeStatus } from '../../node-status.js'
+import type { NodeStatus } from '../../words/node-status.js'
 import type { NodeState, SequenceEvent } from '../kind.js'
 import { nodeDataOf } from './node-data.js'
 

@@ -1,5 +1,5 @@
-import type { Caller } from '../../auth/caller.js'
-import { isoTime } from '../../clock.js'
+import type { Caller } from '../../auth/sessions/caller.js'
+import { isoTime } from '../../time/clock.js'
 import { NotFoundError } from '../../errors.js'
 import { extravarsOf } from '../../jobs/record/playbook.js'
 import { type JobReading, approvalRecordOf, maskedFor } from '../../jobs/read/reading.js'

@@ -3,7 +3,7 @@ import { textsOf } from '../sql/json-sql.js'
 import { type StoredUser, findUser, parseUser } from './users.js'
 import type { SessionTable } from '../schema.js'
 import type { Queries } from '../store.js'
-import type { UserType } from '../../user-type.js'
+import type { UserType } from '../../words/user-type.js'
 
 /** Most sessions in a list: the newest. Nobody reads more. */
 const MAX_LISTED = 5000

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { UserTable } from '../schema.js'
 import type { Queries } from '../store.js'
 import { Type } from 'typebox'
-import { USER_TYPES, type UserType } from '../../user-type.js'
+import { USER_TYPES, type UserType } from '../../words/user-type.js'
 import { textsOfColumn } from '../sql/json-columns.js'
 import { rowParser } from '../sql/row-parser.js'
 

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { AuditTable } from '../schema.js'
 import type { Queries } from '../store.js'
-import type { UserType } from '../../user-type.js'
+import type { UserType } from '../../words/user-type.js'
 
 /** Who did what, to what, and with which result. Never values, passwords or tokens. */
 export interface AuditEntry {

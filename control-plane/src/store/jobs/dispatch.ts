@@ -1,4 +1,4 @@
-import type { Dispatch, DispatchBefore } from '../../job-dispatch.js'
+import type { Dispatch, DispatchBefore } from '../../words/job-dispatch.js'
 import { type JobRow, parseJob } from './jobs.js'
 import type { Queries } from '../store.js'
 

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { JobStatus } from '../../job-status.js'
+import type { JobStatus } from '../../words/job-status.js'
 import type { JobStreamTable, JobTransitionTable } from '../schema.js'
 import type { Queries } from '../store.js'
 

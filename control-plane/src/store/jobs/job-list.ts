@@ -4,9 +4,9 @@ import { Compile } from 'typebox/compile'
 import { selectAsJson } from '../sql/json-sql.js'
 import type { Database } from '../schema.js'
 import type { Queries } from '../store.js'
-import { JOB_STATUSES, type JobStatus } from '../../job-status.js'
-import { JOB_TYPES } from '../../job-type.js'
-import { USER_TYPES, type UserType } from '../../user-type.js'
+import { JOB_STATUSES, type JobStatus } from '../../words/job-status.js'
+import { JOB_TYPES } from '../../words/job-type.js'
+import { USER_TYPES, type UserType } from '../../words/user-type.js'
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 const numberOrNull = Type.Union([Type.Integer(), Type.Null()])

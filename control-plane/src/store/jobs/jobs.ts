@@ -2,13 +2,13 @@ import type { Selectable, Updateable } from 'kysely'
 import { Type } from 'typebox'
 import { TOLD_COLUMNS, noteAct, noteJobEvent } from '../service/notification-events.js'
 import { type PastRun, notePastRuns } from './orphans.js'
-import { JOB_STATUSES, type JobStatus, type StatusBefore } from '../../job-status.js'
-import { JOB_TYPES } from '../../job-type.js'
+import { JOB_STATUSES, type JobStatus, type StatusBefore } from '../../words/job-status.js'
+import { JOB_TYPES } from '../../words/job-type.js'
 import type { Queries } from '../store.js'
-import { DISPATCHES, type DISPATCH_OF_STATUS } from '../../job-dispatch.js'
+import { DISPATCHES, type DISPATCH_OF_STATUS } from '../../words/job-dispatch.js'
 import type { JobTable } from '../schema.js'
 import { rowParser } from '../sql/row-parser.js'
-import { USER_TYPES } from '../../user-type.js'
+import { USER_TYPES } from '../../words/user-type.js'
 
 /** A job with all columns. */
 export type JobRow = Selectable<JobTable>

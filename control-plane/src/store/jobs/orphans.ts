@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { OrphanTable } from '../schema.js'
 import type { Queries } from '../store.js'
-import type { UserType } from '../../user-type.js'
+import type { UserType } from '../../words/user-type.js'
 
 /**
  * Why a job that a runner has is not adopted automatically:

@@ -1,4 +1,4 @@
-import type { Dispatch } from '../../job-dispatch.js'
+import type { Dispatch } from '../../words/job-dispatch.js'
 import type { Queries } from '../store.js'
 import { type JobRow, parseJob } from './jobs.js'
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { UnavailableError, messageOf } from '../../errors.js'
-import type { Timers } from '../../timers.js'
+import type { Timers } from '../../time/timers.js'
 
 /** Of this database; whoever else uses it listens to other names. */
 const CHANNEL = 'holdfast'

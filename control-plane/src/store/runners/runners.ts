@@ -1,7 +1,7 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
 import { Type } from 'typebox'
 import type { RunnerTable } from '../schema.js'
-import { RUNNER_STATES, type RunnerState } from '../../runner-state.js'
+import { RUNNER_STATES, type RunnerState } from '../../words/runner-state.js'
 import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'
 

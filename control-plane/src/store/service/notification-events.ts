@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { sql } from 'kysely'
-import type { JobStatus } from '../../job-status.js'
+import type { JobStatus } from '../../words/job-status.js'
 import { objectOfColumn } from '../sql/json-columns.js'
 import type { Queries } from '../store.js'
 

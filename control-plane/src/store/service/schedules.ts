@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { UserType } from '../../user-type.js'
+import type { UserType } from '../../words/user-type.js'
 import { MISSED_RUNS, type MissedRuns, type ScheduleTable } from '../schema.js'
 import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'

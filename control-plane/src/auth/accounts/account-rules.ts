@@ -1,0 +1,45 @@
+import { InvalidInputError } from '../../errors.js'
+
+/** Fewest characters of a password. */
+export const SHORTEST_PASSWORD = 12
+/** Longest password, in characters. A longer one would only cost time to hash. */
+export const MAX_PASSWORD_LENGTH = 1024
+
+/**
+ * A name begins with a letter or digit. It contains no `/` and no `:`, which separate names in roles and in HTTP Basic.
+ * @throws InvalidInputError
+ */
+export function checkUsername(username: string): void {
+  if (/^[\p{L}\p{N}][\p{L}\p{M}\p{N}._@+-]{0,99}$/u.test(username)) return
+  throw new InvalidInputError(
+    'invalid_username',
+    'A username is 1 to 100 letters, digits or . _ @ + - and starts with a letter or digit',
+  )
+}
+
+/** @throws InvalidInputError */
+export function checkPassword(password: string, username: string): void {
+  if (password.length < SHORTEST_PASSWORD) {
+    throw new InvalidInputError('weak_password', `A password must have at least ${SHORTEST_PASSWORD} characters`)
+  }
+  if (password.length > MAX_PASSWORD_LENGTH) {
+    throw new InvalidInputError('long_password', `A password may have at most ${MAX_PASSWORD_LENGTH} characters`)
+  }
+  if (password.toLowerCase() === username.toLowerCase()) {
+    throw new InvalidInputError('weak_password', 'A password must not be the username')
+  }
+}
+
+/** Group names have no prefix. Repeated ones count once. @throws InvalidInputError */
+export function checkGroups(groups: readonly string[]): string[] {
+  for (const group of groups) {
+    if (!/^[^/\p{C}]{1,100}$/u.test(group) || group.trim() !== group) {
+      throw new InvalidInputError(
+        'invalid_group',
+        `A group is a name of 1 to 100 characters without /; in roles the group ops is written local/ops`,
+        { group },
+      )
+    }
+  }
+  return [...new Set(groups)]
+}

@@ -1,0 +1,67 @@
+import { UnavailableError, messageOf } from '../../errors.js'
+import type { ProviderConfig } from '../roles/provider-config.js'
+import type { RoleSource } from '../roles/role-source.js'
+
+/** A login or a secret that a provider wants to hear from us. */
+export interface ProviderSecret {
+  readonly user: string | null
+  readonly password: string
+}
+
+/** The stored credentials that config.yaml names. */
+export interface ProviderSecrets {
+  /** @throws UnavailableError when there is none of that name, or it cannot be opened */
+  open(name: string): Promise<ProviderSecret>
+}
+
+/** Of the credentials room: null when there is no such credential, and it throws when one cannot be opened. */
+export interface CredentialStore {
+  open(name: string): Promise<ProviderSecret | null>
+}
+
+/** Makes the part that reads the secrets of directories and providers. */
+export function createProviderSecrets(deps: {
+  readonly credentials: CredentialStore
+  readonly log: { error(fields: object, text: string): void }
+}): ProviderSecrets {
+  /** Who signs in is told that it is not their fault; which credential it is, is for the log. */
+  function unusable(name: string, reason: string): UnavailableError {
+    deps.log.error({ credential: name, reason }, 'a credential that config.yaml names for the sign-in cannot be used')
+    return new UnavailableError(
+      'sign_in_credential',
+      'This sign-in is not set up completely; the log of the service says more',
+    )
+  }
+
+  return {
+    async open(name) {
+      let credential: ProviderSecret | null
+      try {
+        credential = await deps.credentials.open(name)
+      } catch (error) {
+        throw unusable(name, messageOf(error))
+      }
+      if (!credential) throw unusable(name, 'there is no credential of that name')
+      return credential
+    },
+  }
+}
+
+/**
+ * The credentials without those that config.yaml names for the sign-in: no form and no launch can hand them to a
+ * playbook, whose author would read everybody's directory with them.
+ */
+export function credentialsForJobs<Credential>(
+  credentials: { has(name: string): Promise<boolean>; open(name: string): Promise<Credential | null> },
+  roles: Pick<RoleSource, 'current'>,
+): typeof credentials {
+  const isKept = async (name: string) => namedBy((await roles.current()).providers ?? {}).includes(name)
+  return {
+    has: async (name) => !(await isKept(name)) && credentials.has(name),
+    open: async (name) => ((await isKept(name)) ? null : credentials.open(name)),
+  }
+}
+
+function namedBy({ ldap, oidc, azuread }: ProviderConfig): (string | null | undefined)[] {
+  return [ldap?.bindCredential, oidc?.clientCredential, azuread?.clientCredential]
+}

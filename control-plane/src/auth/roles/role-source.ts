@@ -1,0 +1,138 @@
+import { readFile, stat } from 'node:fs/promises'
+import { SettingsError } from '@holdfast/protocol'
+import { messageOf } from '../../errors.js'
+import { createPrivateFile } from '../../secrets/secrets.js'
+import { YamlProblem } from '../../yaml-text.js'
+import { lastGoodOf } from './last-good-file.js'
+import { FIRST_CONFIG, type RoleConfig, parseRoleConfig } from './role-config.js'
+
+/** Why the file as it is now is not in force. */
+export interface RoleFileProblem {
+  readonly file: string
+  readonly line: number | null
+  readonly reason: string
+}
+
+/** The roles as config.yaml has them now; a broken edit leaves the last good ones in force. */
+export interface RoleSource {
+  current(): Promise<RoleConfig>
+  /** What is wrong with the file; null when it is in force as it stands. */
+  problem(): RoleFileProblem | null
+  /** Has a listener told of roles that were read again. */
+  onChange(listener: (config: RoleConfig) => void): void
+}
+
+interface Log {
+  info(fields: object, text: string): void
+  warn(fields: object, text: string): void
+}
+
+/**
+ * Reads the file, which is made when it is missing, and looks at it again when it changes. What is in force is kept as
+ * a copy beside it, so that a start with a broken file takes the last good one, as a running service does.
+ * @throws SettingsError when it cannot be read, or is wrong and no good one was kept
+ */
+export async function openRoleSource(path: string, deps: { readonly log: Log }): Promise<RoleSource> {
+  await createPrivateFile(path, FIRST_CONFIG)
+  let { seen, config, problem } = await firstRoles(path, deps.log)
+
+  const listeners: ((config: RoleConfig) => void)[] = []
+  let asked = 0
+  let taken = 0
+  /** Looks at the file at every request: one stat is cheap, and an edit counts from the next request on. */
+  async function look(): Promise<void> {
+    const turn = (asked += 1)
+    try {
+      const fingerprint = await fingerprintOf(path)
+      if (fingerprint === seen) return
+      const text = await readFile(path, 'utf8')
+      // A look that began later may have ended earlier, and knows better.
+      if (turn < taken) return
+      taken = turn
+      seen = fingerprint
+      config = parseRoleConfig(text)
+      problem = null
+      await keepAsGood(path, text, deps.log)
+      deps.log.info({ file: path }, 'roles were read again')
+      for (const listener of listeners) listener(config)
+    } catch (error) {
+      // A file that could not be read is read again, even if it comes back just as it was.
+      if (!(error instanceof YamlProblem)) seen = ''
+      const found = roleFileProblem(path, error)
+      if (found.reason === problem?.reason && found.line === problem.line) return
+      problem = found
+      deps.log.warn(found, 'the roles were not changed: the file is wrong and the last good one stays in force')
+    }
+  }
+
+  return {
+    async current() {
+      await look()
+      return config
+    },
+    problem: () => problem,
+    onChange: (listener) => void listeners.push(listener),
+  }
+}
+
+interface FirstRoles {
+  readonly seen: string
+  readonly config: RoleConfig
+  readonly problem: RoleFileProblem | null
+}
+
+/** @throws SettingsError when the file cannot be read, or is wrong and no good one was kept */
+async function firstRoles(path: string, log: Log): Promise<FirstRoles> {
+  let seen = ''
+  try {
+    seen = await fingerprintOf(path)
+    const text = await readFile(path, 'utf8')
+    const config = parseRoleConfig(text)
+    await keepAsGood(path, text, log)
+    return { seen, config, problem: null }
+  } catch (error) {
+    const problem = roleFileProblem(path, error)
+    // A file that cannot be read says nothing about who has which rights. One that is wrong does: its edit failed.
+    const good = error instanceof YamlProblem ? await goodRoles(path) : null
+    if (good === null) {
+      throw new SettingsError(`${path}${problem.line === null ? '' : `, line ${problem.line}`}: ${problem.reason}`)
+    }
+    log.warn(problem, `the file is wrong: the roles are those of ${lastGoodOf(path).path}`)
+    return { seen, config: good, problem }
+  }
+}
+
+/** The roles that were in force before; null when there are none, or not in a form that this release reads. */
+async function goodRoles(path: string): Promise<RoleConfig | null> {
+  const text = await lastGoodOf(path).read()
+  if (text === null) return null
+  try {
+    return parseRoleConfig(text)
+  } catch (error) {
+    if (error instanceof YamlProblem) return null
+    throw error
+  }
+}
+
+/** Without the copy everything works but a later start with a broken file. So a full disk ends nothing here. */
+async function keepAsGood(path: string, text: string, log: Log): Promise<void> {
+  try {
+    await lastGoodOf(path).keep(text)
+  } catch (error) {
+    log.warn(
+      { file: path, reason: messageOf(error) },
+      'no copy of the roles could be kept for a start with a broken file',
+    )
+  }
+}
+
+/** Changes whenever the file does, also when an editor puts another file in its place. */
+async function fingerprintOf(path: string): Promise<string> {
+  const { ino, size, mtimeMs } = await stat(path)
+  return `${ino} ${size} ${mtimeMs}`
+}
+
+function roleFileProblem(file: string, error: unknown): RoleFileProblem {
+  if (error instanceof YamlProblem) return { file, line: error.line, reason: error.reason }
+  return { file, line: null, reason: messageOf(error) }
+}

@@ -1,0 +1,103 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../../time/clock.js'
+import { UnauthenticatedError } from '../../errors.js'
+import { deleteSession, findBrowserSession, insertSession, keepSession } from '../../store/accounts/sessions.js'
+import type { Store } from '../../store/store.js'
+import { type StoredUser, findUser } from '../../store/accounts/users.js'
+import { type Caller, callerFor } from './caller.js'
+import { networkOf } from './network.js'
+import { isProviderThere } from '../roles/provider-presence.js'
+import type { RoleSource } from '../roles/role-source.js'
+import { hashOf, randomName } from './tokens.js'
+
+/** How often the end of a session that is used is moved on, in milliseconds. */
+const KEEP_EVERY_MS = 60_000
+
+/**
+ * Sessions of browsers. A page holds no token: the browser keeps a cookie that no script can read, and of its secret only
+ * the hash is stored. Such a session is over when it was not used for a while, and at the latest after SESSION_MAX_AGE.
+ */
+export interface BrowserSessions {
+  /**
+   * Begins a session for the account as it was when its password was checked.
+   * @param address of the client, for the list of sessions
+   * @returns the value of the cookie
+   * @throws UnauthenticatedError when it was blocked, deleted or given another password meanwhile
+   */
+  begin(user: StoredUser, address: string): Promise<string>
+  /** Who a cookie belongs to, with the roles as they are now. @throws UnauthenticatedError */
+  authenticate(cookie: string): Promise<Caller>
+  /** Longest life of such a session, in milliseconds. */
+  readonly mostMs: number
+}
+
+/** What these sessions need of other parts. */
+export interface BrowserSessionDependencies {
+  readonly store: Store
+  readonly roles: RoleSource
+  readonly clock: Clock
+  /** How long a session lasts that is not used, in milliseconds. */
+  readonly idleMs: number
+  /** Longest life of a session, in milliseconds. */
+  readonly mostMs: number
+}
+
+/** Makes the {@link BrowserSessions} of this control plane. */
+export function createBrowserSessions(deps: BrowserSessionDependencies): BrowserSessions {
+  const { store, roles, clock, idleMs, mostMs } = deps
+
+  return {
+    mostMs,
+    async begin(user, address) {
+      const now = clock.now()
+      const [id, secret] = [randomName(), randomBytes(32).toString('base64url')]
+      const hasBegun = await store.write('sessions.begin', async (queries) => {
+        const current = await findUser(queries, user.id)
+        if (!current?.enabled || current.passwordHash !== user.passwordHash) return false
+        await insertSession(queries, {
+          id,
+          userId: user.id,
+          kind: 'login',
+          name: null,
+          refreshHash: null,
+          tokenHash: hashOf(secret),
+          createdAt: now,
+          expiresAt: now + Math.min(idleMs, mostMs),
+          network: networkOf(address),
+        })
+        return true
+      })
+      if (!hasBegun) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
+      return `${id}.${secret}`
+    },
+    async authenticate(cookie) {
+      const [id = '', secret = ''] = cookie.split('.')
+      const now = clock.now()
+      const found = await findBrowserSession(store.read, id, now)
+      if (!found?.user.enabled || !isSame(found.tokenHash, hashOf(secret))) {
+        throw sessionOver()
+      }
+      const config = await roles.current()
+      if (!isProviderThere(found.user, config)) {
+        // Like a session with tokens at its refresh: it does not come back with the provider.
+        await store.write('sessions.end', (queries) => deleteSession(queries, id))
+        throw sessionOver()
+      }
+      const caller = callerFor(found.user, id, config)
+      if (now - (found.lastUsedAt ?? found.createdAt) >= KEEP_EVERY_MS) {
+        const expiresAt = Math.min(now + idleMs, found.createdAt + mostMs)
+        await store.write('sessions.keep', (queries) => keepSession(queries, id, { now, expiresAt }))
+      }
+      return caller
+    },
+  }
+}
+
+function sessionOver(): UnauthenticatedError {
+  return new UnauthenticatedError('session_ended', 'The session has ended; sign in again')
+}
+
+function isSame(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../time/clock.js'
+import { UnauthenticatedError } from '../../errors.js'
+import { insertSignInCode, takeSignInCode } from '../../store/accounts/sign-in-codes.js'
+import type { Store } from '../../store/store.js'
+import { type StoredUser, findUser } from '../../store/accounts/users.js'
+import type { Sessions } from '../sessions/sessions.js'
+import { type TokenPair, hashOf, randomId } from '../sessions/tokens.js'
+
+/** How long a code is good, in milliseconds. */
+const CODE_MS = 60_000
+
+/**
+ * Codes that a browser carries to the client that opened it, in the place of tokens, which must stand in no address. A
+ * code is good once, for a minute, and only together with the verifier whose hash the client gave beforehand.
+ */
+export interface SignInCodes {
+  /** @param challenge SHA-256 of the client's verifier, base64url */
+  give(user: Pick<StoredUser, 'id'>, challenge: string): Promise<string>
+  /**
+   * Begins a session. A wrong verifier uses the code up, too.
+   * @param onUser told whose it is as soon as that is known
+   * @throws UnauthenticatedError
+   */
+  redeem(code: string, verifier: string, address: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
+}
+
+/** Makes the codes that a program exchanges for its tokens. */
+export function createSignInCodes(deps: {
+  readonly store: Store
+  readonly sessions: Sessions
+  readonly clock: Clock
+}): SignInCodes {
+  const { store, clock } = deps
+  return {
+    async give(user, challenge) {
+      const code = randomId()
+      const expiresAt = clock.now() + CODE_MS
+      await store.write('sign-in-codes.give', (queries) =>
+        insertSignInCode(queries, { hash: hashOf(code), userId: user.id, challenge, expiresAt }),
+      )
+      return code
+    },
+    async redeem(code, verifier, address, onUser) {
+      const taken = await store.write('sign-in-codes.redeem', async (queries) => {
+        const found = await takeSignInCode(queries, hashOf(code))
+        return found && { ...found, user: await findUser(queries, found.userId) }
+      })
+      if (taken?.user) onUser?.(taken.user)
+      const isGood = taken && taken.expiresAt > clock.now() && taken.challenge === challengeOf(verifier)
+      if (!isGood || !taken.user)
+        throw new UnauthenticatedError('code_invalid', 'The code is not good, or not any more')
+      return deps.sessions.begin(taken.user, address)
+    },
+  }
+}
+
+function challengeOf(verifier: string): string {
+  return createHash('sha256').update(verifier).digest('base64url')
+}
