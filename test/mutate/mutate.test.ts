@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -7,6 +7,7 @@ import { ROOT } from '../support/product.js'
 import { leavesPromise } from './compile.js'
 import { diffOf, keyOf, type Mutation, mutated, roomOf } from './mutation.js'
 import { readOptions, UsageError } from './options.js'
+import { createScratch } from './scratch.js'
 import { shareOf, summaryOf } from './summary.js'
 import { typescriptMutations } from './typescript-mutations.js'
 
@@ -77,6 +78,41 @@ test('a change is known again after it has moved, and shown as a diff', () => {
     'runner-agent',
     'runner-agent/ansible',
   ])
+})
+
+test('a mutation is made in source and build of a copy, and no bundle hides it', () => {
+  const root = mkdtempSync(join(tmpdir(), 'holdfast-mutate-test-'))
+  const files = {
+    'src/a.ts': 'export const a = b < 1\n',
+    'dist/a.js': 'export const a = b < 1;\n',
+    'dist/.tsbuildinfo': '{}',
+  }
+  for (const folder of ['node_modules', 'control-plane/src', 'control-plane/dist']) {
+    mkdirSync(join(root, folder), { recursive: true })
+  }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(root, 'control-plane', name), text)
+  const scratch = createScratch(root)
+  onTestFinished(() => {
+    scratch.close()
+    rmSync(root, { recursive: true })
+  })
+  const at = (name: string) => join(scratch.root, 'control-plane', name)
+  const state = () => ['src/a.ts', 'dist/a.js'].map((name) => readFileSync(at(name), 'utf8'))
+  // As a run of tests does.
+  const bundle = () => mkdirSync(at('bundle'))
+  bundle()
+  const [mutation] = typescriptMutations('control-plane/src/a.ts', files['src/a.ts'])
+  if (!mutation) throw new Error('there is no mutation')
+  const takeBack = scratch.apply(mutation)
+  expect([...state(), existsSync(at('bundle'))]).toEqual([
+    'export const a = b <= 1\n',
+    'export const a = b <= 1;\n',
+    false,
+  ])
+  bundle()
+  takeBack()
+  expect([...state(), existsSync(at('bundle'))]).toEqual([files['src/a.ts'], files['dist/a.js'], false])
+  expect(readFileSync(join(root, 'control-plane/src/a.ts'), 'utf8')).toBe(files['src/a.ts'])
 })
 
 test('the share counts what has an effect and was decided', () => {

@@ -43,13 +43,15 @@ export function createScratch(root: string): Scratch {
       const after = mutated(before, mutation)
       const built = mutation.path.endsWith('.ts') ? builtFrom(copy, mutation.path) : null
       const builtBefore = built !== null && existsSync(built) ? readFileSync(built) : null
-      writeFileSync(source, after)
-      if (built !== null && builtBefore !== null) writeFileSync(built, javascriptOf(after))
-      sayBuilt(copy)
-      return () => {
-        writeFileSync(source, before)
-        if (built !== null && builtBefore !== null) writeFileSync(built, builtBefore)
+      const put = (text: string, javascript: string | Buffer): void => {
+        writeFileSync(source, text)
+        if (built !== null && builtBefore !== null) writeFileSync(built, javascript)
+        removeBundles(copy)
         sayBuilt(copy)
+      }
+      put(after, javascriptOf(after))
+      return () => {
+        put(before, builtBefore ?? '')
       }
     },
     close: () => {
@@ -80,6 +82,13 @@ function sayBuilt(copy: string): void {
   for (const program of ['protocol', 'control-plane/client', 'control-plane', 'runner-agent']) {
     const note = join(copy, program, 'dist/.tsbuildinfo')
     if (existsSync(note)) utimesSync(note, soon, soon)
+  }
+}
+
+/** A run of tests makes bundles of what was built then. The programs would run those, and not the next mutation. */
+function removeBundles(copy: string): void {
+  for (const program of ['control-plane', 'runner-agent']) {
+    rmSync(join(copy, program, 'bundle'), { recursive: true, force: true })
   }
 }
 
