@@ -1,7 +1,12 @@
 import { CONTRACT, NEWEST_CONTRACT, type ResumedJob } from '@holdfast/protocol'
+import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type OrphanMessage, takeOrphan } from '../../control-plane/src/runners/held/adoption.js'
+import type { LiveEvents } from '../../control-plane/src/live/live-events.js'
+import type { HeldJobs } from '../../control-plane/src/runners/held/held-jobs.js'
+import { SessionOrphans } from '../../control-plane/src/runners/held/session-orphans.js'
 import { answerInventory } from '../../control-plane/src/runners/held/spooled-jobs.js'
+import type { RunnerConnection } from '../../control-plane/src/runners/socket/connection.js'
 import { deleteJob, findJob, moveJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { decideOrphan, deletePastRunsBefore, listOrphans } from '../../control-plane/src/store/jobs/orphans.js'
@@ -150,6 +155,41 @@ describe('a job that the database does not know', () => {
     expect(await findJob(store.read, job.number ?? job.job_id)).toMatchObject({ form: 'unknown', user_id: null })
     expect(await listOrphans(store.read)).toEqual([])
   })
+})
+
+test('a job may be described on a connection that has listed it, until it is known', async () => {
+  const sent: { type: string }[] = []
+  const resumed: unknown[] = []
+  const changed: string[] = []
+  // What is used of these two parts.
+  const connection = { ...runner } as unknown as RunnerConnection
+  const held = { hasRun: () => false, resume: (ref: unknown) => resumed.push(ref), sayFull: () => undefined }
+  const orphans = new SessionOrphans(connection, held as unknown as HeldJobs, {
+    ...{ store, clock: { now: () => NOW }, log: pino({ enabled: false }) },
+    live: { changed: (topic: string) => void changed.push(topic) } as unknown as LiveEvents,
+    send: (message) => void sent.push(message),
+  })
+  const notYours = { reason: 'not_yours' }
+  await expect(orphans.take(described())).rejects.toMatchObject(notYours)
+  orphans.listed([
+    { job_id: 7, run_id: RUN, verdict: 'unknown', output: 0, events: 0, abort: false },
+    { job_id: 8, run_id: 'd'.repeat(32), verdict: 'continue', output: 0, events: 0, abort: false },
+  ])
+  await expect(orphans.take(described({ job_id: 8, run_id: 'd'.repeat(32) }))).rejects.toMatchObject(notYours)
+
+  // It waits for an admin, who has it adopted: then the agent describes it once more.
+  await orphans.take(described({ description: null }))
+  expect([sent.map(({ type }) => type), resumed]).toEqual([['resume'], []])
+  await store.write('test', (queries) =>
+    decideOrphan(queries, { runnerId: runner.runnerId, runId: RUN }, 'adopt', 'ann'),
+  )
+  await orphans.carryOut()
+  await orphans.carryOut()
+  expect(sent.slice(1)).toEqual([{ type: 'adopt', job_id: 7, run_id: RUN }])
+  await orphans.take(described())
+  expect([resumed.length, sent.length]).toEqual([1, 3])
+  await expect(orphans.take(described())).rejects.toMatchObject(notYours)
+  expect(new Set(changed)).toEqual(new Set(['runners', 'jobs']))
 })
 
 test('a job of another control plane waits, also where the database knows it, and is not ended as missing', async () => {

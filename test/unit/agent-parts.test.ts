@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { createBlobTransfer } from '../../runner-agent/src/files/blob-transfer.j
 import { loadIdentity } from '../../runner-agent/src/identity/identity.js'
 import { socketAddress } from '../../runner-agent/src/link/address.js'
 import { createBackOff } from '../../runner-agent/src/link/back-off.js'
-import { proxyFor } from '../../runner-agent/src/link/proxy.js'
+import { portOf, proxyFor } from '../../runner-agent/src/link/proxy.js'
 import { ANSIBLE_PARTS } from '../../runner-agent/src/package-info.js'
 import { identifyProcess, lookAtProcess } from '../../runner-agent/src/host/processes.js'
 import { acquireStateLock, StateInUseError } from '../../runner-agent/src/spool/state-lock.js'
@@ -118,6 +118,15 @@ async function openCache(statePath: string, limitBytes: number): Promise<BlobCac
   return cache
 }
 
+test.each([
+  ['http://proxy', 80],
+  ['https://proxy', 443],
+  ['http://proxy:3128', 3128],
+  ['https://proxy:80', 80],
+])('the port of the proxy %s is %i', (proxy, port) => {
+  expect(portOf(new URL(proxy))).toBe(port)
+})
+
 describe('the file cache', () => {
   const put = (cache: BlobCache, text: string): string => {
     const sha256 = sha256Of(Buffer.from(text))
@@ -149,6 +158,24 @@ describe('the file cache', () => {
     expect(reopened.bytes()).toBe(20)
     await reopened.trim()
     expect(reopened.bytes()).toBe(0)
+  })
+
+  test('a file that the disk could not read is looked at again before the next use', async () => {
+    const cache = await openCache(join(folder, 'cache-5'), 1000)
+    const sha256 = put(cache, 'whole')
+    const path = join(folder, 'cache-5', 'cache', 'blobs', sha256.slice(0, 2), sha256)
+    const destination = join(folder, 'copied')
+    await cache.copyTo(sha256, destination, 0o600)
+    // There is such a file: that says nothing about the blob.
+    await expect(cache.copyTo(sha256, destination, 0o600)).rejects.toMatchObject({ code: 'EEXIST' })
+    rmSync(path)
+    // Its first byte can never be read: the system says EIO.
+    symlinkSync('/proc/self/mem', path)
+    expect(await cache.has(sha256)).toBe(true)
+    await expect(cache.copyTo(sha256, join(folder, 'unread'), 0o600)).rejects.toMatchObject({ code: 'EIO' })
+    rmSync(path)
+    writeFileSync(path, 'other')
+    expect(await cache.has(sha256)).toBe(false)
   })
 
   test('a file that two jobs hold stays until both have let go of it', async () => {

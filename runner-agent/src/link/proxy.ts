@@ -19,6 +19,12 @@ export function proxyFor(appUrl: URL, proxy: URL | null, noProxy: string | null)
   return passes ? null : proxy
 }
 
+/** The port of a proxy: its own, or the usual one of its protocol. */
+export function portOf(proxy: URL): number {
+  if (proxy.port !== '') return Number(proxy.port)
+  return proxy.protocol === 'https:' ? 443 : 80
+}
+
 /** Opens TLS connections through a tunnel that a proxy makes (HTTP `CONNECT`). */
 export class ProxyAgent extends Agent {
   readonly #proxy: URL
@@ -40,7 +46,7 @@ export class ProxyAgent extends Agent {
     const isTls = this.#proxy.protocol === 'https:'
     const request = (isTls ? httpsRequest : httpRequest)({
       host: this.#proxy.hostname,
-      port: this.#proxy.port || (isTls ? 443 : 80),
+      port: portOf(this.#proxy),
       method: 'CONNECT',
       path: target,
       headers: { host: target, ...this.#authorization() },
