@@ -14,9 +14,9 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'text',
     default: null,
     meaning:
-      'address at which browsers reach the service, with its prefix, such as https://jobs.example.com; needed to sign in by oidc and azuread',
+      'address at which browsers reach the control plane, with its prefix, such as https://jobs.example.com; needed for the sign-in by oidc and azuread',
   },
-  HTTPS: { kind: 'boolean', default: '0', meaning: 'do TLS by itself' },
+  HTTPS: { kind: 'boolean', default: '0', meaning: 'the control plane does TLS itself' },
   HTTPS_CERT: { kind: 'text', default: null, meaning: 'file with the certificate chain (PEM), needed with HTTPS' },
   HTTPS_KEY: { kind: 'text', default: null, meaning: 'file with the key of the certificate (PEM), needed with HTTPS' },
   TRUST_PROXY: { kind: 'boolean', default: '0', meaning: 'believe X-Forwarded-* headers' },
@@ -26,7 +26,8 @@ export const CONTROL_PLANE_SETTINGS = {
   CONFIG_PATH: {
     kind: 'text',
     default: below('config.yaml'),
-    meaning: 'file with the roles, where users sign in from, and constants for forms; credentials.yaml lies beside it',
+    meaning:
+      'file with the roles, the directories and providers for the sign-in, and constants for forms; credentials.yaml is in the same folder',
   },
   VARS_FILES_PATH: {
     kind: 'text',
@@ -42,12 +43,12 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'text',
     default: null,
     meaning:
-      'hosts, addresses and networks that forms may ask (api.example.com, *.example.com, 10.0.0.0/8), with commas between them; only these. Without it: every public address',
+      'hosts, addresses and networks that forms may ask (api.example.com, *.example.com, 10.0.0.0/8), with commas between them; forms may ask no others. Without it: every public address',
   },
   REST_DENIED_HOSTS: {
     kind: 'text',
     default: null,
-    meaning: 'the same for those that forms never ask; goes before REST_ALLOWED_HOSTS',
+    meaning: 'hosts, addresses and networks that forms may never ask; wins over REST_ALLOWED_HOSTS',
   },
   FORM_SSH_HOSTS: {
     kind: 'text',
@@ -58,7 +59,7 @@ export const CONTROL_PLANE_SETTINGS = {
   FORM_SSH_CREDENTIAL: {
     kind: 'text',
     default: null,
-    meaning: 'name of the credential of type ssh whose key logs in there',
+    meaning: 'name of the credential of type ssh; its key is used to log in on these hosts',
   },
   FORM_SSH_KNOWN_HOSTS: {
     kind: 'text',
@@ -77,15 +78,20 @@ export const CONTROL_PLANE_SETTINGS = {
     default: null,
     meaning: 'address of HashiCorp Vault, such as https://vault.example.com:8200; credentials may name secrets of it',
   },
-  VAULT_TOKEN: { kind: 'text', default: null, secret: true, meaning: 'token for Vault; or VAULT_ROLE_ID' },
-  VAULT_ROLE_ID: { kind: 'text', default: null, meaning: 'AppRole with which the service logs in to Vault' },
+  VAULT_TOKEN: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning: 'token for Vault; use either this or VAULT_ROLE_ID',
+  },
+  VAULT_ROLE_ID: { kind: 'text', default: null, meaning: 'AppRole with which the control plane logs in to Vault' },
   VAULT_SECRET_ID: { kind: 'text', default: null, secret: true, meaning: 'secret id of VAULT_ROLE_ID' },
-  VAULT_APPROLE_MOUNT: { kind: 'text', default: 'approle', meaning: 'where Vault has its AppRole logins' },
+  VAULT_APPROLE_MOUNT: { kind: 'text', default: 'approle', meaning: 'mount of the AppRole logins in Vault' },
   VAULT_NAMESPACE: { kind: 'text', default: null, meaning: 'namespace of Vault Enterprise' },
   VAULT_KV_MOUNT: {
     kind: 'text',
     default: null,
-    meaning: 'where Vault has its secrets (KV version 2), when that is more than the first part of their path',
+    meaning: 'mount of the secrets in Vault (KV version 2), if it has more than one part',
   },
   VAULT_CACERT: {
     kind: 'text',
@@ -96,7 +102,7 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'integer',
     default: '30',
     maximum: 3600,
-    meaning: 'how long a secret of Vault is used again before it is read anew; 0 = never',
+    meaning: 'how long a secret of Vault is kept in memory before it is read again; 0 = not at all',
   },
   WORKFLOWS_PATH: { kind: 'text', default: below('workflows'), meaning: 'folder with the workflow files' },
   ANSIBLE_PATH: { kind: 'text', default: below('playbooks'), meaning: 'folder with the playbooks' },
@@ -112,38 +118,38 @@ export const CONTROL_PLANE_SETTINGS = {
     default: null,
     secret: true,
     meaning:
-      'signs access tokens, at least 16 characters; without it one is made and kept in the persistent folder; required with PostgreSQL',
+      'secret that signs access tokens, at least 16 characters; without it the control plane makes one and keeps it in the persistent folder; required with PostgreSQL',
   },
   ENCRYPTION_SECRET: {
     kind: 'text',
     default: null,
     secret: true,
     meaning:
-      'encrypts stored credentials, at least 16 characters; without it one is made and kept in the persistent folder; required with PostgreSQL',
+      'secret that encrypts stored credentials, at least 16 characters; without it the control plane makes one and keeps it in the persistent folder; required with PostgreSQL',
   },
   ACCESS_TOKEN_SECRET_PREVIOUS: {
     kind: 'text',
     default: null,
     secret: true,
-    meaning: 'the ACCESS_TOKEN_SECRET before: tokens that it signed stay good until they expire',
+    meaning: 'the former ACCESS_TOKEN_SECRET: tokens that it signed stay valid until they expire',
   },
   ENCRYPTION_SECRET_PREVIOUS: {
     kind: 'text',
     default: null,
     secret: true,
     meaning:
-      'the ENCRYPTION_SECRET before: what it encrypted can be opened, until holdfast secret rotate has encrypted it anew',
+      'the former ENCRYPTION_SECRET: it still opens what it encrypted, until holdfast secret rotate has encrypted everything again',
   },
-  ACCESS_TOKEN_EXPIRATION: { kind: 'text', default: '30m', meaning: 'how long an access token is good' },
+  ACCESS_TOKEN_EXPIRATION: { kind: 'text', default: '30m', meaning: 'how long an access token is valid' },
   ACCESS_TOKEN_REFRESH_EXPIRATION: {
     kind: 'text',
     default: '24h',
-    meaning: 'how long a refresh token is good; a session ends when it is not used that long',
+    meaning: 'how long a refresh token is valid; a session ends when it is not used for so long',
   },
   SESSION_MAX_AGE: {
     kind: 'text',
     default: '30d',
-    meaning: 'how long a session lasts at most, however often it is used; then one has to sign in again',
+    meaning: 'longest life of a session, however often it is used; then the user has to sign in again',
   },
   AUTH_RATE_LIMIT: {
     kind: 'integer',
@@ -156,41 +162,41 @@ export const CONTROL_PLANE_SETTINGS = {
     default: '90',
     minimum: 1,
     maximum: 3650,
-    meaning: 'how long an API token may be good',
+    meaning: 'longest life of an API token, in days',
   },
-  ADMIN_USERNAME: { kind: 'text', default: 'admin', meaning: 'name of the account that is made at first start' },
+  ADMIN_USERNAME: { kind: 'text', default: 'admin', meaning: 'name of the account that is made at the first start' },
   ADMIN_PASSWORD: {
     kind: 'text',
     default: null,
     secret: true,
     meaning:
-      'its password, at least 12 characters; without it one is generated and kept in <persistent>/initial-admin-password; it is shown at a terminal only',
+      'password of that account, at least 12 characters; without it the control plane makes one and keeps it in <persistent>/initial-admin-password; it is printed only on a terminal',
   },
   LAUNCH_VALIDATION: {
     kind: 'text',
     default: 'enforce',
     meaning:
-      'how values of a launch are checked: enforce (checked, and the extra variables built from them), log (checked and said, but run as sent) or off; anything else means enforce; a form can only ask for more',
+      'how values of a launch are checked: enforce (the values are checked, and the extra variables are built from them), log (problems are only logged, and the job runs as it was sent) or off; anything else means enforce; a form can only make this stricter',
   },
   FORMS_LOCALE: {
     kind: 'text',
     default: null,
     meaning:
-      'locale in which scripts of forms write dates and numbers and sort texts when they name none, such as de-DE; default that of the machine. Their time zone is that of the machine (TZ)',
+      'locale in which scripts of forms write dates and numbers and sort texts, such as de-DE, unless they name another one; by default that of the machine. Their time zone is that of the machine (TZ)',
   },
   LAUNCH_UNKNOWN_FIELDS: {
     kind: 'choice',
     default: 'refuse',
     choices: ['refuse', 'warn', 'ignore'],
     meaning:
-      'what becomes of a launch with values that belong to no field of the form, where values are checked: refuse (422 with the nearest name), warn (said in the log) or ignore',
+      'what happens with values that belong to no field of the form, if values are checked: refuse (422 with the nearest name), warn (a line in the log) or ignore',
   },
   JOBS_LIST_SIZE: {
     kind: 'integer',
     default: '1000',
     minimum: 10,
     maximum: 10_000,
-    meaning: 'jobs that a list holds when the client does not say',
+    meaning: 'number of jobs in a list if the client does not ask for a number',
   },
   MASK_EXTRAVARS_REGEX: {
     kind: 'text',
@@ -202,12 +208,12 @@ export const CONTROL_PLANE_SETTINGS = {
   UPLOAD_USER_MAX_GB: {
     kind: 'integer',
     default: '100',
-    meaning: 'what the uploads of one user may take together, those of kept jobs too; 0: no limit',
+    meaning: 'space for all uploads of one user, also those of kept jobs; 0: no limit',
   },
   UPLOAD_TOTAL_MAX_GB: {
     kind: 'integer',
     default: '0',
-    meaning: 'what the uploads of all users may take together; 0: what the disk has, less 64 MB',
+    meaning: 'space for the uploads of all users; 0: the free space of the disk, less 64 MB',
   },
   EVENT_STREAMS_PER_SESSION: {
     kind: 'integer',
@@ -228,13 +234,13 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'integer',
     default: '50',
     minimum: 1,
-    meaning: 'stored output of one job; past it comes one warning line and the playbook goes on',
+    meaning: 'stored output of one job; a longer output ends with a warning line, and the playbook goes on',
   },
   JOB_EVENTS_MAX_MB: {
     kind: 'integer',
     default: '512',
     minimum: 1,
-    meaning: 'stored events of one job; past it comes one warning line and the playbook goes on',
+    meaning: 'stored events of one job; after that there is a warning line in the output, and the playbook goes on',
   },
   JOB_EVENTS_MAX: {
     kind: 'integer',
@@ -257,7 +263,7 @@ export const CONTROL_PLANE_SETTINGS = {
   AUDIT_READS: {
     kind: 'boolean',
     default: '0',
-    meaning: 'keep records of requests that read jobs, outputs, events, field values and downloads, too',
+    meaning: 'the audit trail also has records of requests that read jobs, outputs, events, field values and downloads',
   },
   AUDIT_FILE: {
     kind: 'text',
@@ -273,12 +279,12 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'text',
     default: null,
     meaning:
-      'hosts, addresses and networks to which webhooks may go, as in REST_ALLOWED_HOSTS; only these. Without it: every public address',
+      'hosts, addresses and networks to which webhooks may go, as in REST_ALLOWED_HOSTS; they go to no others. Without it: every public address',
   },
   WEBHOOK_DENIED_HOSTS: {
     kind: 'text',
     default: null,
-    meaning: 'the same for those to which webhooks never go; goes before WEBHOOK_ALLOWED_HOSTS',
+    meaning: 'hosts, addresses and networks to which webhooks never go; wins over WEBHOOK_ALLOWED_HOSTS',
   },
   SMTP_HOST: { kind: 'text', default: null, meaning: 'mail server for notifications; without it no mails are sent' },
   SMTP_PORT: { kind: 'integer', default: '587', minimum: 1, maximum: 65_535, meaning: 'port of the mail server' },
@@ -314,7 +320,7 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'integer',
     default: '60',
     minimum: 1,
-    meaning: 'how long a job waits for a runner that is full, draining or not connected',
+    meaning: 'how long a job waits for a runner that is full, is stopping or is not connected',
   },
   RTE_FILES_MAX_MB: {
     kind: 'integer',
@@ -326,20 +332,20 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'integer',
     default: '120',
     minimum: 1,
-    meaning: 'silence of a runner after which its jobs are shown as abandoned',
+    meaning: 'when a runner has been silent for so long, its jobs become abandoned',
   },
   RTE_HEARTBEAT_SECONDS: {
     kind: 'integer',
     default: '20',
     minimum: 1,
     maximum: 300,
-    meaning: 'how often control plane and runners say that they are there; two missed end a connection',
+    meaning: 'how often control plane and runners send a sign of life; a connection ends after two missed ones',
   },
   LOG_LEVEL: {
     kind: 'choice',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     default: 'info',
-    meaning: 'least important lines that are logged',
+    meaning: 'level of the least important lines that are logged',
   },
   LOG_FORMAT: {
     kind: 'choice',

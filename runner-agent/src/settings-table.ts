@@ -29,9 +29,13 @@ export const RUNNER_AGENT_SETTINGS = {
   APP_TLS_VERIFY: {
     kind: 'boolean',
     default: '1',
-    meaning: "1: the control plane's certificate must be valid; 0: any is taken",
+    meaning: '1: the certificate of the control plane must be valid; 0: every certificate is accepted',
   },
-  HTTPS_PROXY: { kind: 'text', default: null, meaning: 'proxy to an https:// control plane; playbooks see it, too' },
+  HTTPS_PROXY: {
+    kind: 'text',
+    default: null,
+    meaning: 'proxy to an https:// control plane; playbooks see this variable, too',
+  },
   NO_PROXY: { kind: 'text', default: null, meaning: 'hosts and .domains that are reached without the proxy; *: all' },
   RTE_NAME: {
     kind: 'text',
@@ -41,20 +45,34 @@ export const RUNNER_AGENT_SETTINGS = {
         .slice(0, 63),
     meaning: "the runner's name, which forms use in runner:; without it the host's name",
   },
-  RTE_JOIN_TOKEN: { kind: 'text', default: null, secret: true, meaning: 'approves the first request at once' },
+  RTE_JOIN_TOKEN: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning: 'join token: it approves the first request of the runner at once',
+  },
   RTE_SERVICE_FINGERPRINT: {
     kind: 'text',
     default: null,
     meaning: "fingerprint of the control plane's key, SHA256:…: no other one is obeyed; a new join token names it, too",
   },
-  RTE_STATE_PATH: { kind: 'text', default: './rte-state', meaning: 'identity key, spool and file cache are below it' },
-  RTE_MAX_JOBS: { kind: 'integer', default: '10', meaning: "playbooks at once, 0: no limit; an admin's value wins" },
+  RTE_STATE_PATH: {
+    kind: 'text',
+    default: './rte-state',
+    meaning: 'folder for the identity keys, the spool and the cache of files',
+  },
+  RTE_MAX_JOBS: {
+    kind: 'integer',
+    default: '10',
+    meaning: 'number of playbooks at the same time, 0: no limit; a number set by an admin wins',
+  },
   RTE_DRAIN_SECONDS: { kind: 'integer', default: '25', meaning: 'how long a stop waits for running playbooks' },
   RTE_ON_STOP: {
     kind: 'choice',
     choices: ['detach', 'terminate'],
     default: 'detach',
-    meaning: 'playbooks still running after the drain: detach lets them go on for the next start, terminate ends them',
+    meaning:
+      'what happens with playbooks that still run after RTE_DRAIN_SECONDS: detach lets them go on, and the next agent finds them; terminate ends them',
   },
   RTE_FILES: {
     kind: 'choice',
@@ -77,7 +95,7 @@ export const RUNNER_AGENT_SETTINGS = {
     kind: 'choice',
     choices: ['off', 'on'],
     default: 'off',
-    meaning: 'on: roles and collections of a requirements.yml in the playbook folder are installed before the play',
+    meaning: 'on: before a play, the roles and collections of a requirements.yml in the playbook folder are installed',
   },
   RTE_GALAXY_MINUTES: { kind: 'integer', default: '10', meaning: 'how long such an installation may take' },
   RTE_EXECUTION: {
@@ -89,7 +107,7 @@ export const RUNNER_AGENT_SETTINGS = {
   RTE_EXECUTION_IMAGE: {
     kind: 'text',
     default: null,
-    meaning: 'image of these containers; executionImage of a form comes before it',
+    meaning: 'image of these containers; executionImage of a form wins over it',
   },
   RTE_EXECUTION_OPTIONS: {
     kind: 'text',
@@ -115,14 +133,18 @@ export const RUNNER_AGENT_SETTINGS = {
   RTE_ISOLATION_HOME: {
     kind: 'text',
     default: null,
-    meaning: 'a folder whose content the home of each such job begins with: .ssh, .ansible.cfg',
+    meaning: 'a folder whose content is copied into the home of each such job: .ssh, .ansible.cfg',
   },
   RTE_CACHE_MB: {
     kind: 'integer',
     default: '1024',
-    meaning: 'cache of received files, least recently used goes first',
+    meaning: 'size of the cache of received files; the files that were not used for longest are removed first',
   },
-  RTE_SPOOL_MAX_MB: { kind: 'integer', default: '2048', meaning: 'with more output waiting no new jobs are accepted' },
+  RTE_SPOOL_MAX_MB: {
+    kind: 'integer',
+    default: '2048',
+    meaning: 'when more output than this waits for the control plane, the runner takes no new jobs',
+  },
   PORT: {
     kind: 'integer',
     default: '8001',
