@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { runEvents } from '../support/run-events.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
 import { workflowForm, workflowText } from '../support/workflow-text.js'
 import { accessFaults } from './kit/axe.js'
@@ -101,6 +102,26 @@ test('the steps of a multistep job are a chain', async () => {
   const list = page.getByRole('region', { name: 'The nodes as a list' })
   await list.getByRole('row', { name: /^first steps\/first\.yml Failed.*second after either/ }).waitFor()
   await list.getByRole('row', { name: /^second steps\/second\.yml Successful –/ }).waitFor()
+  expect(await admin.faults()).toEqual([])
+})
+
+test('the list of jobs tells what is left of those that run, also of one that consists of other jobs', async () => {
+  const { page } = admin
+  const taking = (seconds: number) => runEvents([{ name: 'the task', at: 0, hosts: { web1: ['ok', seconds] } }])
+  runner.scripts.set('steps/first.yml', { events: taking(40) })
+  runner.scripts.set('steps/second.yml', { events: taking(2000) })
+  await product.waitForEnd(await product.launch('steps'))
+  runner.scripts.set('steps/first.yml', { events: taking(40), holds: true })
+  const id = await product.launch('steps')
+  await page.goto(`${product.address}/jobs`)
+  const row = page.getByRole('row', { name: new RegExp(`^${id} Running`) })
+  await row.getByText('about 34 min left').waitFor()
+  await row.getByRole('progressbar', { name: 'Time left' }).waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  await page.goto(`${product.address}/jobs/${id}`)
+  await page.getByText('about 34 min left').waitFor()
+  await product.admin.post(`/job/${id}/abort`)
+  await product.waitForEnd(id)
   expect(await admin.faults()).toEqual([])
 })
 

@@ -92,7 +92,7 @@ export function composeJobs(ground: Ground, settings: JobRoomSettings, needs: Jo
   const search = createOutputSearch({ queries: store.read, indexes, now: () => steady.now() })
   const evaluation = createFormEvaluation(launching)
   const nodes: NodesDependencies = { queries: store.read, sequences }
-  const estimates = createEstimates({ queries: store.read, courses, now: () => clock.now() })
+  const estimates = createEstimates({ queries: store.read, courses, sequences, now: () => clock.now() })
   const detail: JobDetailDependencies = { reading, launching, courses, indexes, estimates, clock }
   return {
     reading,

@@ -26,22 +26,36 @@ const LEAST_KNOWN_SHARE = 0.5
  * @returns null when there is nothing to estimate from
  */
 export function estimateOf(profiles: readonly RunProfile[], course: Course, now: number): Estimate | null {
-  if (profiles.length === 0 || !course.isComplete) return null
+  if (!course.isComplete || isAnotherPlaybook(profiles, course)) return null
+  const begun = tasksOf(course)
+  const lefts = profiles.map((profile) => (course.isFinished ? 0 : leftBy(profile, begun, now)))
+  return estimateFrom(
+    lefts,
+    profiles.map((profile) => sum(profile.map(({ ms }) => ms))),
+  )
+}
+
+/** Whether earlier runs say nothing about a run, because they did not have most of the tasks that it has begun. */
+export function isAnotherPlaybook(profiles: readonly RunProfile[], course: Course): boolean {
   const begun = tasksOf(course)
   const known = new Set(profiles.flatMap((profile) => profile.map(({ key }) => key)))
   const strange = begun.filter(({ key }) => !known.has(key)).length
-  if (begun.length > 0 && strange > begun.length * (1 - LEAST_KNOWN_SHARE)) return null
-  const lefts = profiles.map((profile) => (course.isFinished ? 0 : leftBy(profile, begun, now)))
-  const totals = profiles.map((profile) => sum(profile.map(({ ms }) => ms)))
-  const total = median(totals)
-  if (total === 0) return null
+  return begun.length > 0 && strange > begun.length * (1 - LEAST_KNOWN_SHARE)
+}
+
+/**
+ * The estimate of a run. Null: there were no earlier runs, or they took no time.
+ * @param lefts what was left of each earlier run where this one is. @param totals how long each took
+ */
+export function estimateFrom(lefts: readonly number[], totals: readonly number[]): Estimate | null {
+  if (lefts.length === 0 || median(totals) === 0) return null
   const leftMs = median(lefts)
   const progress = Math.min(1, Math.max(0, median(lefts.map((left, at) => doneShare(left, totals[at] ?? 0)))))
-  return { progress, leftMs, shortestMs: Math.min(...lefts), longestMs: Math.max(...lefts), runs: profiles.length }
+  return { progress, leftMs, shortestMs: Math.min(...lefts), longestMs: Math.max(...lefts), runs: lefts.length }
 }
 
 /** What was left of an earlier run at the place that this one has reached. */
-function leftBy(profile: RunProfile, begun: ReturnType<typeof tasksOf>, now: number): number {
+export function leftBy(profile: RunProfile, begun: ReturnType<typeof tasksOf>, now: number): number {
   const places = new Map(profile.map(({ key }, place) => [key, place]))
   let [reached, since] = [-1, 0]
   for (const { key, record } of begun) {

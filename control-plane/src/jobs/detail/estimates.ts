@@ -1,9 +1,12 @@
-import { findEarlierRuns } from '../../store/jobs/earlier-runs.js'
+import { findEarlierRuns, findEarlierSequences } from '../../store/jobs/earlier-runs.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import type { Queries } from '../../store/store.js'
 import type { Courses } from '../course/courses.js'
 import { type Estimate, estimateOf } from '../course/estimate.js'
 import { type RunProfile, profileOf } from '../course/run-profile.js'
+import { type EarlierRun, estimateOfSequence } from '../course/sequence-estimate.js'
+import { type SequencePort, isSequence } from '../record/sequence-port.js'
+import { readCurrentNodes, readEarlierSequence } from './sequence-runs.js'
 
 /** How many earlier runs count. */
 const RUNS = 5
@@ -12,33 +15,50 @@ const MOST_EVENTS = 20_000
 /** Jobs whose earlier runs are kept, and runs whose profiles are kept. */
 const MOST_JOBS = 200
 const MOST_PROFILES = 500
+/** Lists ask for the same jobs again and again. They get an estimate that is at most so old, in milliseconds. */
+const RECENT_MS = 5000
+
+/** An estimate that was made for a list. */
+interface Recent {
+  readonly at: number
+  readonly dispatch: EstimatedJob['dispatch']
+  readonly estimate: Estimate | null
+}
+
+type EstimatedJob = Pick<JobRow, 'id' | 'form' | 'target' | 'job_type' | 'dispatch'>
 
 /** How far jobs are, as earlier runs of the same form let expect. */
 export interface Estimates {
-  /** Null: the job runs no playbook now, or there is nothing to estimate from. */
-  of(job: Pick<JobRow, 'id' | 'form' | 'target' | 'job_type' | 'dispatch'>): Promise<Estimate | null>
+  /** Null: no playbook of the job runs now, or there is nothing to estimate from. */
+  of(job: EstimatedJob): Promise<Estimate | null>
+  /** As {@link of}, a few seconds old at most. */
+  recentOf(job: EstimatedJob): Promise<Estimate | null>
 }
 
-/** @param now milliseconds since the epoch */
-export function createEstimates({
-  queries,
-  courses,
-  now,
-}: {
+/** What this needs of other parts. */
+export interface EstimateDependencies {
   readonly queries: Queries
   readonly courses: Courses
+  readonly sequences: Pick<SequencePort, 'nodesOf'>
+  /** Milliseconds since the epoch. */
   readonly now: () => number
-}): Estimates {
+}
+
+/** Makes the {@link Estimates}. */
+export function createEstimates({ queries, courses, sequences, now }: EstimateDependencies): Estimates {
   /** Of a run that has ended, so they never change. */
   const profiles = new Map<number, Promise<RunProfile>>()
   /** Chosen once for each job: other runs would let its estimate jump. */
   const chosen = new Map<number, Promise<readonly RunProfile[]>>()
+  const chosenSequences = new Map<number, Promise<readonly EarlierRun[]>>()
+  const recent = new Map<number, Promise<Recent>>()
+  const deps = { queries, courses, sequences, profileOfRun }
 
   function profileOfRun(id: number): Promise<RunProfile> {
     return kept(profiles, id, MOST_PROFILES, async () => profileOf(await courses.of(id)))
   }
 
-  async function choose(job: Pick<JobRow, 'id' | 'form' | 'target'>): Promise<readonly RunProfile[]> {
+  async function choose(job: EstimatedJob): Promise<readonly RunProfile[]> {
     const runs = await findEarlierRuns(queries, job, { runs: RUNS, mostEvents: MOST_EVENTS })
     const read: RunProfile[] = []
     // One after the other: courses are read whole.
@@ -46,11 +66,39 @@ export function createEstimates({
     return read.filter((profile) => profile.length > 0)
   }
 
+  async function chooseSequences(job: EstimatedJob): Promise<readonly EarlierRun[]> {
+    const read: EarlierRun[] = []
+    for (const id of await findEarlierSequences(queries, job, RUNS)) {
+      const run = await readEarlierSequence(deps, { id, job_type: job.job_type }, { events: MOST_EVENTS })
+      if (run) read.push(run)
+    }
+    return read
+  }
+
+  async function ofSequence(job: EstimatedJob): Promise<Estimate | null> {
+    if (job.dispatch !== 'driven') return null
+    const earlier = await kept(chosenSequences, job.id, MOST_JOBS, () => chooseSequences(job))
+    return earlier.length === 0 ? null : estimateOfSequence(await readCurrentNodes(deps, job), earlier, now())
+  }
+
+  async function of(job: EstimatedJob): Promise<Estimate | null> {
+    if (isSequence(job)) return ofSequence(job)
+    if (job.job_type !== 'ansible' || job.dispatch !== 'claimed') return null
+    const earlier = await kept(chosen, job.id, MOST_JOBS, () => choose(job))
+    return earlier.length === 0 ? null : estimateOf(earlier, await courses.of(job.id), now())
+  }
+
   return {
-    async of(job) {
-      if (job.job_type !== 'ansible' || job.dispatch !== 'claimed') return null
-      const earlier = await kept(chosen, job.id, MOST_JOBS, () => choose(job))
-      return earlier.length === 0 ? null : estimateOf(earlier, await courses.of(job.id), now())
+    of,
+    async recentOf(job) {
+      const { id, dispatch } = job
+      const last = recent.get(id)
+      const known = await last
+      if (known && known.dispatch === dispatch && now() - known.at < RECENT_MS) return known.estimate
+      // Of several who ask at once, one has it made.
+      if (recent.get(id) === last) recent.delete(id)
+      const made = async (): Promise<Recent> => ({ at: now(), dispatch, estimate: await of(job) })
+      return (await kept(recent, id, MOST_JOBS, made)).estimate
     },
   }
 }

@@ -38,6 +38,6 @@ async function whereIs({ reading, courses, estimates, clock }: Dependencies, id:
   const since = (await findTransitions(queries, id)).at(-1)?.time ?? job.start_time
   return {
     place: await placeOf({ queries, courses, now: () => clock.now() }, job, { connections, since }),
-    estimate: shownEstimate(await estimates.of(job)),
+    estimate: shownEstimate(await estimates.recentOf(job)),
   }
 }

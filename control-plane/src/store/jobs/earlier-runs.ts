@@ -1,3 +1,4 @@
+import type { JobType } from '../../words/job-type.js'
 import type { Queries } from '../store.js'
 import type { JobRow } from './jobs.js'
 
@@ -53,4 +54,39 @@ export async function findLastGoodRun(
       .filter((row) => row.target === job.target && row.job_type === job.job_type)
       .find((row) => (row.parent_id !== null) === isPart)?.id ?? null
   )
+}
+
+/** The newest runs of a job that consists of other jobs, before this one, that succeeded; newest first. */
+export async function findEarlierSequences(
+  queries: Queries,
+  job: Pick<JobRow, 'id' | 'form' | 'target' | 'job_type'>,
+  runs: number,
+): Promise<number[]> {
+  const rows = await queries
+    .selectFrom('job')
+    .select(['id', 'target', 'status', 'job_type'])
+    .where('form', '=', job.form)
+    .where('id', '<', job.id)
+    .orderBy('id', 'desc')
+    .limit(MOST_COMPARED)
+    .execute()
+  return rows
+    .filter(
+      ({ status, target, job_type: type }) => status === 'success' && target === job.target && type === job.job_type,
+    )
+    .slice(0, runs)
+    .map(({ id }) => id)
+}
+
+/** The child jobs of a job: what they are, and how many events they have. */
+export async function findParts(
+  queries: Queries,
+  jobId: number,
+): Promise<{ readonly id: number; readonly job_type: JobType; readonly events_count: number | null }[]> {
+  return queries
+    .selectFrom('job')
+    .leftJoin('job_stream', 'job_stream.job_id', 'job.id')
+    .select(['job.id', 'job.job_type', 'job_stream.events_count'])
+    .where('job.parent_id', '=', jobId)
+    .execute()
 }
