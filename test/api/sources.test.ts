@@ -74,9 +74,13 @@ interface ShownField {
   readonly asking?: boolean
 }
 
-async function evaluate(form: string, rawFormData: object, wait = 30): Promise<Record<string, ShownField>> {
+async function evaluate(
+  form: string,
+  rawFormData: object,
+  { wait = 30, token = ann } = {},
+): Promise<Record<string, ShownField>> {
   const { status, body, text } = await server.call('POST', `/forms/${form}/evaluate`, {
-    token: ann,
+    token,
     json: { rawFormData, wait },
   })
   expect(status, text).toBe(200)
@@ -97,12 +101,12 @@ async function valueOf(expression: string, more = ''): Promise<unknown> {
 
 test('a source that does not answer delays only its own field', async () => {
   covers('endpoint.evaluate')
-  const first = await evaluate('asks', { person: 'zoe' }, 0)
+  const first = await evaluate('asks', { person: 'zoe' }, { wait: 0 })
   expect(first.late).toMatchObject({ asking: true })
   // Asked again until the others are there. The slow one has not answered meanwhile.
   let fields = first
   while (fields.disk?.value === undefined && fields.disk?.choices === undefined) {
-    fields = await evaluate('asks', { person: 'zoe' }, 1)
+    fields = await evaluate('asks', { person: 'zoe' }, { wait: 1 })
   }
   expect(fields.person?.choices).toEqual([
     { name: 'bob', age: 30 },
@@ -292,6 +296,22 @@ describe('the other functions that ask', () => {
     expect(fields.f?.waiting).toContain("your roles do not allow the credential 'svc'")
     expect(fields.g?.value).toBe('sam')
     expect((await evaluate('chosen', { c: 'token' })).f?.value).toBe('token')
+  })
+
+  test('an answer that a credential of a list gave goes to nobody whose roles do not allow that credential', async () => {
+    await server.writeConfig(
+      'roles:\n  - { name: admin, groups: [local/admins] }\n  - { name: public, groups: [local/users], credentials: [token] }\n' +
+        '  - { name: ops, groups: [local/ops], credentials: [svc] }\n',
+    )
+    const oscar = (await server.addUser('oscar', ['ops'])).token
+    await server.writeForm(
+      'listed.yaml',
+      `name: listed\ntype: ansible\nplaybook: x.yml\nroles: [public, ops]\nfields:\n  - { name: c, type: text }\n${field('f', `fn.fnCredentials('$(c)').then(c => c.name)`)}`,
+    )
+    for (const c of ['svc,nobody', ` svc,${' '.repeat(1100)}`]) {
+      expect((await evaluate('listed', { c }, { token: oscar })).f?.value, 'oscar').toBe('svc')
+      expect((await evaluate('listed', { c })).f?.waiting, 'ann').toContain('your roles do not allow')
+    }
   })
 })
 

@@ -47,8 +47,7 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
 
   /** Opens the first credential of `a,b` that exists. A name that came from a value must be one that the asker may use. */
   async function credential(name: string, question: Call, asker: Pick<Asker, 'mayUse'>): Promise<OpenCredential> {
-    const names = name.split(',').map((one) => one.trim())
-    for (const one of names) {
+    for (const one of namesIn(name)) {
       if (!isWritten(question, one) && !asker.mayUse(one)) {
         throw new SourceProblem(`your roles do not allow the credential '${one}'`)
       }
@@ -109,7 +108,7 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
       }
     },
     rightsIn(question, asker) {
-      const names = textsIn(question.kind === 'query' ? question.config : question.given)
+      const names = namesIn(question.kind === 'query' ? question.config : question.given)
       return names.map((one) => (asker.mayUse(one) ? '1' : '0')).join('')
     },
     close: () => jq.close(),
@@ -125,15 +124,24 @@ export function refuseForbiddenDatabase(
   asker: Pick<Asker, 'mayUse'>,
 ): void {
   const chosen = textsIn(config).filter((name) => !written.includes(JSON.stringify(name)))
-  // One text may hold several names, with commas between them.
-  const forbidden = chosen.flatMap((text) => text.split(',')).find((name) => !asker.mayUse(name.trim()))
+  const forbidden = namesIn(chosen).find((name) => !asker.mayUse(name))
   if (forbidden !== undefined) throw new SourceProblem(`your roles do not allow the credential '${forbidden}'`)
 }
 
-/** All texts in a value that are short enough for names of credentials. */
+/** All texts in a value, however deep. */
 function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return value.length <= 1000 ? [value] : []
+  if (typeof value === 'string') return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+/**
+ * All texts in a value that may be names of credentials, each once. One text may hold several, with commas between
+ * them. What opens credentials, what refuses them and the key of the cache must find the same names, so all of them
+ * use this function.
+ */
+function namesIn(value: unknown): string[] {
+  const names = textsIn(value).flatMap((text) => text.split(',').map((one) => one.trim()))
+  return [...new Set(names)].filter((name) => name !== '')
 }
 
 /** Whether the author of the form wrote this name into the expression, as a text of its own or inside of one. */

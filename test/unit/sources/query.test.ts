@@ -19,6 +19,8 @@ fields:
   - { name: db, type: text, default: own }
   - { name: vms, type: query, query: "select name from vm where name like '$(like)' and x = $(other)", dbConfig: { name: main, type: postgres }, ignoreIncomplete: true }
   - { name: chosen, type: enum, query: select 1, dbConfig: { name: $(db) } }
+  - { name: far, type: text, default: "own,${' '.repeat(1100)}main" }
+  - { name: padded, type: enum, query: select 1, dbConfig: { name: $(far) } }
   - { name: many, type: expression, query: many, dbConfig: main, jq: "[.[].n]" }
   - { name: bad, type: expression, query: bad, dbConfig: main }
   - { name: free, type: enum, query: bad, dbConfig: main, editable: true }
@@ -68,6 +70,7 @@ test('a query goes out with its placeholders, and their values beside it', async
     expect(shown?.fields).toMatchObject({
       vms: { choices: [{ n: 1 }, { n: 2 }] },
       chosen: { waiting: "your roles do not allow the credential 'own'" },
+      padded: { waiting: "your roles do not allow the credential 'own'" },
       many: { value: [1, 2] },
       bad: { waiting: 'the database main is away' },
       free: { value: 'anything' },
