@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 
 /*
- * Numbers that JavaScript would change. Its numbers have 53 bits, JSON and Python have as many digits as are written. So 2^60 + 1
- * in a JSON text would become another number by reading it, without an error. Whoever reads values that a playbook gets refuses such
- * numbers by name; whoever shows what a playbook said keeps their digits.
+ * Numbers that JavaScript would change. Its numbers have 53 bits, JSON and Python have as many digits as are written.
+ * So when JavaScript reads 2^60 + 1 from a JSON text, it gets another number, without an error. Code that reads values
+ * for a playbook refuses such numbers by name. Code that shows the results of a playbook keeps their digits.
  */
 
-/** Longest numeral that is checked. Nobody means a longer one as a number. */
+/** Longest numeral that is checked. Nobody would write a longer one as a number. */
 const MAX_NUMERAL_LENGTH = 1000
 
 /** Whether there can be a number in a text that needs a closer look. It may say yes for texts with long digits in strings. */

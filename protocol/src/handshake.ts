@@ -10,8 +10,9 @@ import { signText, verifyText } from './identity.js'
  *   proof       control plane: its public key, its ephemeral key; signed over the transcript
  *   hello       agent: who it is; signed over the transcript; sealed, as everything after it
  *
- * The transcript is the hash of the very texts of the first three and, where the control plane ends TLS itself, of what
- * both sides export from that TLS connection. So each signature holds for this connection and for these two keys alone.
+ * The transcript is the hash of the exact texts of the first three. If the control plane ends TLS itself, it also
+ * covers what both sides export from that TLS connection. So each signature is valid only for this connection and these
+ * two keys.
  */
 const TRANSCRIPT_CONTEXT = 'holdfast runner handshake v3'
 const PROOF_CONTEXT = 'holdfast control plane proof v3\n'

@@ -48,7 +48,10 @@ export function fingerprintOf(publicKey: string): string {
   return `SHA256:${digest.replace(/=+$/, '')}`
 }
 
-/** An Ed25519 signature of a text, base64. The text begins with its context, so that the signature counts nowhere else. */
+/**
+ * An Ed25519 signature of a text, base64. The text begins with its context, so that the signature is not valid for
+ * anything else.
+ */
 export function signText(privatePem: string, text: string): string {
   return signBytes(null, Buffer.from(text, 'utf8'), createPrivateKey(privatePem)).toString('base64')
 }

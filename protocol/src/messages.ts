@@ -40,7 +40,7 @@ export type HelloPayload = v.InferOutput<typeof helloPayloadSchema>
 
 /** What the control plane says about itself and signs; it crosses as text, too. */
 export const proofPayloadSchema = v.object({
-  /** Its own key: a runner that trusts another one goes no further. */
+  /** Its own key. A runner that trusts another key ends the handshake here. */
   service_key: publicKeySchema,
   /** X25519, for this connection only: half of the secret that seals everything after it. */
   ephemeral_key: publicKeySchema,
@@ -86,7 +86,7 @@ export const REFUSALS = ['busy', 'draining', 'spool_full', 'files_changed', 'fil
 
 /** Agent to control plane. */
 export const agentMessageSchema = v.variant('type', [
-  /** The answer to the challenge. It tells nothing of the runner but its public key. */
+  /** The answer to the challenge. It contains only the public key of the runner. */
   v.object({ type: v.literal('greeting'), nonce: word, ephemeral_key: publicKeySchema, identity_key: publicKeySchema }),
   v.object({ type: v.literal('hello'), payload: v.pipe(v.string(), v.maxLength(8192)), signature: word }),
   /** Every heartbeat and whenever one of these changes. */

@@ -7,8 +7,9 @@ import type { SessionKeys } from './handshake.js'
  *
  *   0   kind: 0 a control message, 1 a frame      1   ciphertext      the last 16: GCM tag
  *
- * The nonce is the number of the message in its direction. It is not sent. So a message that was left out, repeated or put in
- * is noticed: it does not open. The kind is the associated data. Each key seals in one direction of one connection.
+ * The nonce is the number of the message in its direction. It is not sent. So when a message was left out, repeated or
+ * inserted, this is noticed: the next message cannot be opened. The kind is the associated data. Each key seals in one
+ * direction of one connection.
  */
 const ALGORITHM = 'aes-256-gcm'
 const NONCE_BYTES = 12

@@ -2,8 +2,9 @@ import * as v from 'valibot'
 import { fingerprintOf, publicKeyOf, publicKeySchema, signText, verifyText } from './identity.js'
 
 /**
- * The control plane's own key (Ed25519): by it a runner knows whom it obeys. When the key is replaced, the old one signs
- * the new one, so that a runner which trusts the old one follows without a person.
+ * The control plane's own key (Ed25519). With it a runner recognises the control plane that it obeys. When the key is
+ * replaced, the old one signs the new one. So a runner that trusts the old key also trusts the new one, without the
+ * help of a person.
  */
 const SERVICE_CONTEXT = 'holdfast service key succession v1\n'
 const RUNNER_CONTEXT = 'holdfast runner key succession v1\n'
