@@ -26,6 +26,12 @@ export function metricsText(figures: AgentFigures): string {
     ['holdfast_rte_spool_jobs', 'gauge', 'Jobs that the control plane has not stored to the end', figures.spooledJobs],
     ['holdfast_rte_spool_bytes', 'gauge', 'Bytes of output and events of those jobs', figures.spoolBytes],
     ['holdfast_rte_unacknowledged_bytes', 'gauge', 'Bytes sent and not yet stored', figures.unacknowledgedBytes],
+    [
+      'holdfast_rte_incomplete_jobs_total',
+      'counter',
+      'Jobs that ended without all of their output and events, as on a full disk',
+      figures.incompleteJobs,
+    ],
     ['holdfast_rte_cache_bytes', 'gauge', 'Bytes of playbook files in the cache', figures.cacheBytes],
     ['holdfast_rte_resident_bytes', 'gauge', 'Resident memory of the agent', process.memoryUsage.rss()],
   ]

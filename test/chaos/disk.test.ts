@@ -82,6 +82,15 @@ describe('a spool disk that is full', () => {
     expect(lost).toBeGreaterThan(0)
     expect(job).toMatchObject({ status: 'success', detail: `${lost} bytes of output were not kept` })
     await expectExactly(chaos.product, emitted.jobId, { ...emitted.truth, outputPath, eventsPath })
+    // Whoever looks after the host reads it in the log of the agent, and in a metric.
+    const warnings = chaos.product.agent.said().match(/^.*"output_bytes_lost":.*$/gm) ?? []
+    const warning = { level: 'warn', job: emitted.jobId, output_bytes_lost: lost, events_lost: 0 }
+    expect(warnings.map((line) => JSON.parse(line) as object)).toContainEqual(expect.objectContaining(warning))
+    expect(warnings).toHaveLength(2)
+    const [, probes = ''] =
+      /"address":"([^"]+)","msg":"probes are answered here"/.exec(chaos.product.agent.said()) ?? []
+    const metrics = await (await fetch(`${probes}/metrics`)).text()
+    expect(metrics).toMatch(/^holdfast_rte_incomplete_jobs_total 2$/m)
   })
 
   test('in the middle of a line tears that line of events and nothing else', async () => {

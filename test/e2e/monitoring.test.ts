@@ -67,6 +67,7 @@ describe('metrics', () => {
       draining: false,
       spooledJobs: 0,
       spoolBytes: 0,
+      incompleteJobs: 0,
       unacknowledgedBytes: 0,
       approved: true,
       isServiceRefused: false,

@@ -64,7 +64,7 @@ test('a start that failed without a trace is tried again', async () => {
     return new Date()
   }
   const nothing = (): void => undefined
-  const events = { ready: nothing, ended: nothing, removed: nothing }
+  const events = { ready: nothing, ended: nothing, removed: nothing, incomplete: nothing }
   const run = new JobRun(folder, { ...services, now, log, supervisors: SEEN, patience: ABORT_PATIENCE }, events)
   run.begin()
   await waitUntil('the job has ended', () => run.state === 'ended')
@@ -88,7 +88,7 @@ describe('looking at a job', () => {
     ended = 0
     const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
     const nothing = (): void => undefined
-    const events = { ready: nothing, ended: () => void (ended += 1), removed: nothing }
+    const events = { ready: nothing, ended: () => void (ended += 1), removed: nothing, incomplete: nothing }
     run = new JobRun(folder, { ...services, log, supervisors: SEEN, patience: ABORT_PATIENCE }, events)
   })
 
@@ -147,7 +147,7 @@ describe('an abort', () => {
     const run = new JobRun(
       folder,
       { ...services, bootId: readBootId(), log, supervisors: SEEN, patience },
-      { ready: nothing, ended: nothing, removed: nothing },
+      { ready: nothing, ended: nothing, removed: nothing, incomplete: nothing },
     )
     run.begin()
     expect(run.state).toBe('running')

@@ -74,6 +74,8 @@ export interface HostJobsFigures {
   /** Bytes of output and events in the spool. */
   readonly spoolBytes: number
   readonly unacknowledgedBytes: number
+  /** Jobs since the start that ended without all of their output and events. */
+  readonly incompleteJobs: number
   /** What keeps a job from going on, or from being seen, in a sentence; null: nothing does. */
   readonly trouble: string | null
 }
@@ -181,6 +183,7 @@ class SpooledHostJobs implements HostJobs {
       spooledJobs: this.#runs.size,
       spoolBytes: this.#runs.spoolBytes,
       unacknowledgedBytes: this.#session?.sender.unacknowledged() ?? 0,
+      incompleteJobs: this.#runs.incomplete,
       trouble: this.#runs.trouble ?? this.#intake.trouble,
     }
   }

@@ -54,6 +54,8 @@ export interface JobRunEvents {
   ready(run: JobRun): void
   /** Its end is known. */
   ended(run: JobRun): void
+  /** It has ended, and not all of its output and events were kept. */
+  incomplete(run: JobRun): void
   /** Its folder was removed, and nothing of it runs any more. */
   removed(run: JobRun): void
 }
@@ -350,12 +352,20 @@ export class JobRun {
       this.#log.info({ cause: end.cause, exit_code: end.exit_code ?? undefined }, 'job ended')
     this.#state = 'ended'
     this.#end = end
+    this.#sayLoss(end)
     this.#trouble = null
     this.#startProblem = null
     if (this.#timer) clearTimeout(this.#timer)
     this.replica.look()
     this.replica.setEnd(end)
     this.#events.ended(this)
+  }
+
+  #sayLoss({ output: { dropped_bytes: bytes }, events: { dropped: events } }: EndRecord): void {
+    if (bytes === 0 && events === 0) return
+    const what = { output_bytes_lost: bytes, events_lost: events }
+    this.#log.warn(what, 'not all that the job printed was kept: was the disk of the state folder full?')
+    this.#events.incomplete(this)
   }
 
   /** The control plane and the end record disagree, or a file is shorter than the end record says. The files decide. */

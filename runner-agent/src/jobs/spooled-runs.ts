@@ -31,6 +31,7 @@ export class SpooledRuns {
   readonly #settled = new Set<string>()
   /** Jobs found in the spool that were not judged yet. */
   readonly #unjudged = new Set<JobRun>()
+  #incomplete = 0
 
   /** @param session the connection over which the agent is approved now; null: there is none */
   constructor(options: SpooledRunsOptions, session: () => Session | null) {
@@ -47,6 +48,11 @@ export class SpooledRuns {
   /** Jobs that have not ended. Jobs that were not judged yet do not count. */
   get running(): number {
     return this.all().filter((run) => run.state !== 'ended' && !this.#unjudged.has(run)).length
+  }
+
+  /** Jobs since the start that ended without all of their output and events. */
+  get incomplete(): number {
+    return this.#incomplete
   }
 
   /** Bytes of output and events in the spool. */
@@ -74,6 +80,9 @@ export class SpooledRuns {
       ready: () => this.#session()?.sender.wake(),
       ended: (ended) => {
         this.#ended(ended)
+      },
+      incomplete: () => {
+        this.#incomplete += 1
       },
       removed: (removed) => {
         this.#remove(removed)
