@@ -213,6 +213,36 @@ describe('computed fields', () => {
     expect(credentials).toEqual({ c: 'cred4' })
   })
 
+  test('a credential without a name is not asked for', async () => {
+    const credential = (name: string, expression: string) => ({ name, type: 'credential', expression })
+    const fields = [
+      credential('a', '""'),
+      credential('b', 'null'),
+      credential('c', 'undefined'),
+      credential('d', '"x"'),
+    ]
+    expect((await check(formOf(fields), {})).credentials).toEqual({ d: 'x' })
+  })
+
+  test('only a choice stands for one of its columns; another value is given whole', async () => {
+    const fields = [
+      { name: 'size', type: 'enum', values: SIZES, valueColumn: 'name', placeholderColumn: 'gb' },
+      { name: 'all', type: 'local', expression: '({ first: 1, second: 2 })' },
+      { name: 'f', type: 'local_out', expression: '[$(size), $(all)]' },
+    ]
+    expect(await extravarsOf(fields, { size: 'large' })).toMatchObject({ f: [64, { first: 1, second: 2 }] })
+  })
+
+  test('passwords are noted that there are, so that they can be hidden', async () => {
+    const password = (name: string, more = {}) => ({ name, type: 'password', ...more })
+    const fields = [
+      ...[password('a'), password('b'), password('c'), password('none', { default: 'unseen' })],
+      password('hidden', { dependencies: [{ name: 'nobody', values: [1] }] }),
+    ]
+    const { passwords } = await check(formOf(fields), { a: 'one', b: '', c: null, none: 'two', hidden: 'three' })
+    expect(passwords).toEqual(['one', 'two'])
+  })
+
   test.each<[string, object]>([
     ['query', { query: 'select 1', dbConfig: {} }],
     ['expression without runLocal', { expression: "fn.fnRestBasic('get', 'https://x')" }],
