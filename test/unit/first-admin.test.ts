@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createFirstAdmin } from '../../control-plane/src/auth/accounts/first-admin.js'
 import { createPasswords } from '../../control-plane/src/auth/sign-in/passwords.js'
-import { createSweeper } from '../../control-plane/src/auth/sign-in/sweeper.js'
+import { createSignInSweeper } from '../../control-plane/src/auth/sign-in/sweeper.js'
 import { createPrivateFile } from '../../control-plane/src/secrets/secrets.js'
 import { insertSession } from '../../control-plane/src/store/accounts/sessions.js'
 import type { Store } from '../../control-plane/src/store/store.js'
@@ -86,7 +86,7 @@ test('the sweeper removes what is over and ends when it is told to', async () =>
     await store.write('test', (queries) => insertSession(queries, session))
   }
   const held = heldTimers()
-  const sweeper = createSweeper({ store, clock, timers: held.timers, log: { warn: () => undefined } })
+  const sweeper = createSignInSweeper({ store, clock, timers: held.timers, log: { warn: () => undefined } })
   held.move(10 * 60_000)
   await waitFor('the sweep', async () => {
     const left = await store.read.selectFrom('session').select('id').execute()

@@ -15,7 +15,7 @@ import { openRoleSource } from './roles/role-source.js'
 import { createSessionRecords } from './sessions/session-records.js'
 import { createSessions } from './sessions/sessions.js'
 import { type SignInDependencies, createSignIn } from './sign-in/sign-in.js'
-import { createSweeper } from './sign-in/sweeper.js'
+import { createSignInSweeper } from './sign-in/sweeper.js'
 import { createTokens } from './sessions/tokens.js'
 
 /** What signing in needs of the settings. Times are in milliseconds. */
@@ -75,7 +75,7 @@ export async function composeAuth(ground: Ground, settings: AuthSettings, needs:
   const external = createExternalSignIn({ store, roles, sessions, clock, log, secret, publicUrl, folder, credentials })
   await external.check()
   const signIn = createSignIn({ store, passwords, sessions, clock, directory: external.directory, meters })
-  const sweeper = createSweeper({ store, clock, timers, log })
+  const sweeper = createSignInSweeper({ store, clock, timers, log })
   onClose(() => sweeper.close())
   return {
     roles,

@@ -3,8 +3,7 @@ import { ConflictError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type Lock, deleteLock, findLock, putLock, deleteSilentLock, hasSilentLock } from '../store/service/locks.js'
 import type { Store } from '../store/store.js'
-import { startSweeps } from '../time/sweeps.js'
-import type { Timers } from '../time/timers.js'
+import { type SweepDependencies, type Sweeper, startSweeper } from '../time/sweeps.js'
 
 const NAME = 'designer'
 /** After so many milliseconds without a request, the holder loses the lock. */
@@ -66,21 +65,17 @@ export function createDesignerLock(deps: {
 /** How often to check whether the lock has become free, in milliseconds. */
 const LOOK_EVERY_MS = 5_000
 
-/** Informs open pages when the lock becomes free because its holder was silent. */
-export interface LockExpiry {
-  sweep(): Promise<void>
-  /** Resolves when the current check has ended. */
-  close(): Promise<void>
-}
-
-/** If several nodes check at the same time, only one of them removes the row. So the change is announced once. */
-export function createLockExpiry(deps: {
-  readonly store: Store
-  readonly live: LiveEvents
-  readonly clock: Clock
-  readonly timers: Timers
-  readonly log: { warn(fields: object, text: string): void }
-}): LockExpiry {
+/**
+ * Makes the part that informs open pages when the lock becomes free because its holder was silent. If several nodes check
+ * at the same time, only one of them removes the row. So the change is announced once.
+ */
+export function createLockExpiry(
+  deps: SweepDependencies & {
+    readonly store: Store
+    readonly live: LiveEvents
+    readonly clock: Clock
+  },
+): Sweeper {
   const { store, live, clock } = deps
 
   async function sweep(): Promise<void> {
@@ -91,8 +86,7 @@ export function createLockExpiry(deps: {
   }
 
   const failure = 'the lock of the designer could not be looked at'
-  const sweeps = startSweeps(deps, { everyMs: LOOK_EVERY_MS, failure, sweep })
-  return { sweep, close: () => sweeps.close() }
+  return startSweeper(deps, { everyMs: LOOK_EVERY_MS, failure, sweep })
 }
 
 function refuseOther(held: Lock | null, holder: LockHolder): void {

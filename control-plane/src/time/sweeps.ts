@@ -10,16 +10,48 @@ export interface Sweeps {
   close(): Promise<void>
 }
 
+/** What sweeps need of other parts. */
+export interface SweepDependencies {
+  readonly timers: Timers
+  readonly log: { warn(fields: object, text: string): void }
+}
+
+/** How a part sweeps. */
+export interface SweepOptions {
+  readonly everyMs: number
+  /** What is logged when a sweep fails. */
+  readonly failure: string
+  readonly sweep: () => Promise<void>
+}
+
+/** A part that does nothing but sweep. */
+export interface Sweeper {
+  /** One sweep now. Sweeps also run by themselves. */
+  sweep(): Promise<void>
+  /** Resolves when a sweep that runs at the moment has ended. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a part that does nothing but sweep.
+ * @param options.sweep gets the sweeps, so that a sweep with many steps can stop when they are closed
+ */
+export function startSweeper(
+  deps: SweepDependencies,
+  options: Omit<SweepOptions, 'sweep'> & { readonly sweep: (sweeps: { readonly isClosed: boolean }) => Promise<void> },
+): Sweeper {
+  const sweep = () => options.sweep(sweeps)
+  const sweeps: Sweeps = startSweeps(deps, { ...options, sweep })
+  return { sweep, close: () => sweeps.close() }
+}
+
 /**
  * Sweeps at once, and then every `everyMs`. Without the first sweep, a service that is restarted every day would never
  * sweep. A sweep that fails is reported to `failure`, and tried again the next time. One sweep at most waits for the
  * current task: while the database is away a sweep takes longer than a period, and a queue of sweeps would grow until
  * it is back.
  */
-export function startSweeps(
-  deps: { readonly timers: Timers; readonly log: { warn(fields: object, text: string): void } },
-  options: { readonly everyMs: number; readonly failure: string; readonly sweep: () => Promise<void> },
-): Sweeps {
+export function startSweeps(deps: SweepDependencies, options: SweepOptions): Sweeps {
   let running: Promise<void> = Promise.resolve()
   let isClosed = false
   let sweepWaits = false

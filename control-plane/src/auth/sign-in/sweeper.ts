@@ -4,26 +4,18 @@ import { deleteExpiredSignInCodes } from '../../store/accounts/sign-in-codes.js'
 import { deleteOldNetworks } from '../../store/accounts/known-networks.js'
 import { deleteOldFailures } from '../../store/accounts/sign-in-failures.js'
 import type { Store } from '../../store/store.js'
-import { startSweeps } from '../../time/sweeps.js'
-import type { Timers } from '../../time/timers.js'
+import { type SweepDependencies, type Sweeper, startSweeper } from '../../time/sweeps.js'
 import { ACCOUNT_LIMIT, NETWORK_KNOWN_MS } from './sign-in.js'
 
 const SWEEP_EVERY_MS = 10 * 60_000
 
-/** Removes sessions, codes and counts of failed sign-ins that are over, now and then. They mean nothing while they lie there. */
-export interface Sweeper {
-  sweep(): Promise<void>
-  /** Resolves when a sweep that is under way has ended. */
-  close(): Promise<void>
-}
-
-/** Makes the part that removes expired sessions, codes and counts of failures. */
-export function createSweeper(deps: {
-  readonly store: Store
-  readonly clock: Clock
-  readonly timers: Timers
-  readonly log: { warn(fields: object, text: string): void }
-}): Sweeper {
+/**
+ * Makes the part that removes sessions, codes and counts of failed sign-ins that are over. They mean nothing while they
+ * are there.
+ */
+export function createSignInSweeper(
+  deps: SweepDependencies & { readonly store: Store; readonly clock: Clock },
+): Sweeper {
   async function sweep(): Promise<void> {
     const now = deps.clock.now()
     await deps.store.write('sessions.sweep', async (queries) => {
@@ -34,10 +26,9 @@ export function createSweeper(deps: {
     })
   }
 
-  const sweeps = startSweeps(deps, {
+  return startSweeper(deps, {
     everyMs: SWEEP_EVERY_MS,
     failure: 'expired sessions could not be removed',
     sweep,
   })
-  return { sweep, close: () => sweeps.close() }
 }

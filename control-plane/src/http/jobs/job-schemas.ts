@@ -8,6 +8,9 @@ import { JOB_STATUSES } from '../../words/job-status.js'
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
+/** Values by name, or null for none. */
+const valuesOrNull = (description: string) => nullable(Type.Record(Type.String(), Type.Unknown(), { description }))
+
 const sha256 = (description: string) => nullable(Type.String({ description }))
 
 /** The approval that a job waits for or got last. */
@@ -187,31 +190,16 @@ export const LaunchBody = Type.Object(
   {
     formName: Type.String({ minLength: 1, maxLength: 200 }),
     extravars: Type.Optional(nullable(AnyObject)),
-    payload: Type.Optional(
-      nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
-    ),
-    rawFormData: Type.Optional(
-      nullable(
-        Type.Record(Type.String(), Type.Unknown(), {
-          description: 'Values of the fields by name; in a wizard, an object of values by step',
-        }),
-      ),
-    ),
+    payload: Type.Optional(valuesOrNull('Another name for extravars')),
+    rawFormData: Type.Optional(valuesOrNull('Values of the fields by name; in a wizard, an object of values by step')),
     credentials: Type.Optional(
-      nullable(
-        Type.Record(Type.String(), Type.Unknown(), {
-          description:
-            'Names of credentials by the variables and credential fields of the form, in place of those that the form names. ' +
-            'Under LAUNCH_VALIDATION=enforce another variable, or a credential that there is not, is 422, and the value of a ' +
-            'field counts before what is said here; else other variables are dropped',
-        }),
+      valuesOrNull(
+        'Names of credentials by the variables and credential fields of the form, in place of those that the form names. ' +
+          'Under LAUNCH_VALIDATION=enforce another variable, or a credential that there is not, is 422, and the value of a ' +
+          'field counts before what is said here; else other variables are dropped',
       ),
     ),
-    files: Type.Optional(
-      nullable(
-        Type.Record(Type.String(), Type.Unknown(), { description: 'By file field: what its upload was answered with' }),
-      ),
-    ),
+    files: Type.Optional(valuesOrNull('By file field: what its upload was answered with')),
   },
   { title: 'Launch' },
 )
@@ -231,20 +219,8 @@ export const RelaunchQuery = Type.Object({
 /** The body of a relaunch; it may be left out. */
 export const RelaunchBody = nullable(
   Type.Object({
-    values: Type.Optional(
-      nullable(
-        Type.Record(Type.String(), Type.Unknown(), {
-          description: 'Laid over the kept field values; empty: as it ran',
-        }),
-      ),
-    ),
-    files: Type.Optional(
-      nullable(
-        Type.Record(Type.String(), Type.Unknown(), {
-          description: 'By file field: what another upload was answered with, or null for none',
-        }),
-      ),
-    ),
+    values: Type.Optional(valuesOrNull('Laid over the kept field values; empty: as it ran')),
+    files: Type.Optional(valuesOrNull('By file field: what another upload was answered with, or null for none')),
   }),
 )
 

@@ -18,14 +18,20 @@ import { announceAdmitted } from '../limits/job-limits.js'
 import { admitNew } from '../limits/places.js'
 import { type Runner, findRunner, findRunnerByName } from '../../store/runners/runners.js'
 import type { RunnerPort } from '../record/runner-port.js'
-import { type ApprovalSubject, type ApprovalSubjects, changesOf } from '../record/approval-subject.js'
+import { type ApprovalSubject, type ApprovalSubjects, subjectChanges } from '../record/approval-subject.js'
 import { type Clock, isoTime } from '../../time/clock.js'
 import type { Caller } from '../../auth/sessions/caller.js'
 import type { AccountGrant, Grants } from '../../auth/roles/grants.js'
 import { forbiddenCredential, needsOfJob } from '../needs/credential-needs.js'
 import { runnerProblem } from '../needs/runner-choice.js'
 import type { JobStatus } from '../../words/job-status.js'
-import { type Taken, gone, requireRightToApprove, requireRightToReject, requireTaken } from './decision-rights.js'
+import {
+  type TakenDecision,
+  gone,
+  requireRightToApprove,
+  requireRightToReject,
+  requireTaken,
+} from './decision-rights.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 
@@ -95,7 +101,7 @@ async function givenNow({ subjects }: ApprovingDependencies, asked: JobRow, forc
     const why = 'the playbook folder cannot be read, so nobody can say what would run'
     throw new UnavailableError('playbook_folder', `Job ${asked.id} cannot be approved now: ${why}`)
   }
-  const changes = changesOf(before, subject)
+  const changes = subjectChanges(before, subject)
   if (changes.length === 0 || force) return { subject, changes }
   throw new ConflictError(
     'changed_since_asked',
@@ -236,7 +242,7 @@ async function take<To extends JobStatus>(
   now: number,
   move: JobMove<To>,
   { subject, changes }: Given = NOTHING_GIVEN,
-): Promise<Taken> {
+): Promise<TakenDecision> {
   const { id } = asked
   const job = await findJobSummary(queries, id)
   const approval = job && approvalOf(job)

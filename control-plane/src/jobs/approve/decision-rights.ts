@@ -8,7 +8,7 @@ import { isOwner, seesAllJobs } from '../record/visibility.js'
  * The result of a decision. Either it was stored, or somebody else decided first. `job` is null when the job was
  * deleted.
  */
-export type Taken = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
+export type TakenDecision = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
 
 /**
  * Checks the state of the job before its owner and the roles. So an own job that does not wait is answered with 409,
@@ -60,7 +60,7 @@ function requireApprovingRole(caller: Caller, job: JobSummaryRow): JobApproval |
 }
 
 /** Refuses a decision that was not stored. @throws NotFoundError, ConflictError */
-export function requireTaken({ job, isTaken }: Taken, id: number): void {
+export function requireTaken({ job, isTaken }: TakenDecision, id: number): void {
   if (!job) throw gone(id)
   if (isTaken) return
   const approval = approvalOf(job)

@@ -12,7 +12,7 @@ import { passwordFieldsOf } from '../record/password-fields.js'
 import { extravarsOf } from '../record/playbook.js'
 import { isEnded, jobStatusOf } from '../record/status.js'
 import { requireVisible, seesAllJobs } from '../record/visibility.js'
-import { changesOf } from './value-changes.js'
+import { valueChangesOf } from './value-changes.js'
 
 /** Most variables that are told one by one. */
 const MOST_VALUES = 1000
@@ -38,7 +38,7 @@ export async function readComparison(
   const { queries } = reading
   const job = await readVisible(queries, caller, id)
   const other = await readVisible(queries, caller, withId ?? (await lastGoodRun(queries, caller, job)))
-  const values = changesOf(await shownValues(reading, job, other), await shownValues(reading, other, job))
+  const values = valueChangesOf(await shownValues(reading, job, other), await shownValues(reading, other, job))
   // One after the other: courses are read whole.
   const run = { course: await courses.of(job.id), isOver: isEnded(jobStatusOf(job.status)) }
   const otherRun = { course: await courses.of(other.id), isOver: isEnded(jobStatusOf(other.status)) }

@@ -15,14 +15,14 @@ export interface ValueChange {
 type Values = Readonly<Record<string, unknown>>
 
 /** What differs between two objects, by key. Objects in both are looked into; lists are compared as a whole. */
-export function changesOf(one: Values, other: Values, path: readonly string[] = []): ValueChange[] {
+export function valueChangesOf(one: Values, other: Values, path: readonly string[] = []): ValueChange[] {
   const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])].sort()
   return keys.flatMap((key): ValueChange[] => {
     const [isInOne, isInOther] = [Object.hasOwn(one, key), Object.hasOwn(other, key)]
     const here = { path: [...path, key], value: isInOne ? one[key] : null, other: isInOther ? other[key] : null }
     if (!isInOther) return [{ ...here, change: 'added' }]
     if (!isInOne) return [{ ...here, change: 'removed' }]
-    if (isPlainObject(here.value) && isPlainObject(here.other)) return changesOf(here.value, here.other, here.path)
+    if (isPlainObject(here.value) && isPlainObject(here.other)) return valueChangesOf(here.value, here.other, here.path)
     return isDeepStrictEqual(here.value, here.other) ? [] : [{ ...here, change: 'changed' }]
   })
 }

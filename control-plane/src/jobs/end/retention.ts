@@ -3,8 +3,7 @@ import type { LiveEvents } from '../../live/live-events.js'
 import { type EndedJob, endedJobs } from '../../store/jobs/ended-jobs.js'
 import { deleteJob } from '../../store/jobs/jobs.js'
 import type { Store } from '../../store/store.js'
-import { startSweeps } from '../../time/sweeps.js'
-import type { Timers } from '../../time/timers.js'
+import { type SweepDependencies, type Sweeper, startSweeper } from '../../time/sweeps.js'
 import type { UploadSweeper } from '../../uploads/sweeper.js'
 
 const SWEEP_EVERY_MS = 24 * 60 * 60_000
@@ -17,28 +16,23 @@ const MAX_ROWS = 2000
 const PIECE_BYTES = 4096
 
 /**
- * Deletes jobs whose time after their end is over, with their child jobs, output, events and uploads. A job that runs
- * or waits is never deleted.
+ * Makes the part that deletes jobs whose time after their end is over, with their child jobs, output, events and uploads.
+ * A job that runs or waits is never deleted.
+ * @param keepMs how long jobs are kept after their end; null: for ever
  */
-export interface JobRetention {
-  sweep(): Promise<void>
-  /** Resolves when a sweep that runs at the moment has ended. */
-  close(): Promise<void>
-}
-
-/** @param keepMs how long jobs are kept after their end; null: for ever */
-export function createJobRetention(deps: {
-  readonly store: Store
-  readonly live: LiveEvents
-  readonly clock: Clock
-  readonly timers: Timers
-  readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
-  readonly uploads: Pick<UploadSweeper, 'sweepSoon'>
-  readonly keepMs: number | null
-}): JobRetention {
+export function createJobRetention(
+  deps: SweepDependencies & {
+    readonly store: Store
+    readonly live: LiveEvents
+    readonly clock: Clock
+    readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
+    readonly uploads: Pick<UploadSweeper, 'sweepSoon'>
+    readonly keepMs: number | null
+  },
+): Sweeper {
   const { store, clock, keepMs } = deps
 
-  async function sweep(): Promise<void> {
+  async function sweep(sweeps: { readonly isClosed: boolean }): Promise<void> {
     if (keepMs === null) return
     const before = clock.now() - keepMs
     let removed = 0
@@ -70,12 +64,11 @@ export function createJobRetention(deps: {
     })
   }
 
-  const sweeps = startSweeps(deps, {
+  return startSweeper(deps, {
     everyMs: SWEEP_EVERY_MS,
     failure: 'jobs that ended long ago could not be deleted',
     sweep,
   })
-  return { sweep, close: () => sweeps.close() }
 }
 
 /** The first jobs that one write may remove: at least one. */

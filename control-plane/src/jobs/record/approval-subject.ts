@@ -85,7 +85,7 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
 }
 
 /** What has changed, in words; empty: nothing. A hash that was not known counts as changed. */
-export function changesOf(asked: ApprovalSubject, now: ApprovalSubject): string[] {
+export function subjectChanges(asked: ApprovalSubject, now: ApprovalSubject): string[] {
   const changed = (before: string | null, after: string | null) => before === null || before !== after
   return [
     ...(changed(asked.manifest_sha256, now.manifest_sha256)
