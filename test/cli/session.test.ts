@@ -154,7 +154,7 @@ describe('logout', () => {
     await service.stop()
     const { code, stderr } = await person.run(['logout'])
     expect(code).toBe(0)
-    expect(stderr).toContain('could not be told')
+    expect(stderr).toContain('did not hear of it')
     expect(() => savedSession()).toThrow('ENOENT')
   })
 })
