@@ -1,5 +1,6 @@
 import { render } from 'preact'
-import { LocationProvider, Route, Router, lazy, useLocation } from 'preact-iso'
+import lazy from 'preact-iso/lazy'
+import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { useEffect } from 'preact/hooks'
 import { BASE, addressOf } from './live/address.js'
 import { readSession, session } from './live/session.js'

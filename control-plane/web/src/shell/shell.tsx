@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useLocation } from 'preact-iso'
+import { useLocation } from 'preact-iso/router'
 import { useEffect } from 'preact/hooks'
 import { addressOf, BASE } from '../live/address.js'
 import { useAnswer } from '../live/answer.js'

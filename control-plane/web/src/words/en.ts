@@ -207,28 +207,4 @@ export const words = {
     leftOut: (count: number) => `${many(count, 'form was', 'forms were')} left out`,
     lastRun: 'Last run',
   },
-
-  me: {
-    title: 'Your account',
-    roles: 'Roles',
-    withheld: (roles: string) =>
-      `Not given: ${roles}. These roles name you, but mean a deleted account of the same name. An admin can accept yours.`,
-    groups: 'Groups',
-    groupsLeftOut: (count: number) =>
-      `${count} more groups were too many, or their names too long, to be kept. No role names them.`,
-    kind: 'Kind',
-    password: 'Change the password',
-    current: 'Current password',
-    next: 'New password',
-    change: 'Change it',
-    changed: 'The password was changed. Sign in again.',
-    sessions: 'Where you are signed in',
-    this: 'this browser',
-    since: 'Since',
-    lastUsed: 'Last used',
-    network: 'From',
-    end: 'End',
-    endTitle: 'End this session?',
-    endText: 'Whoever uses it has to sign in again.',
-  },
 } as const

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useLocation } from 'preact-iso'
+import { useLocation } from 'preact-iso/router'
 import { addressOf } from '../../live/address.js'
 import { PageTitle } from '../../parts/content.js'
 import { adminWords } from '../../words/en-admin.js'

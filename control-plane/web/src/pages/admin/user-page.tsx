@@ -1,5 +1,5 @@
 import type { User } from '@holdfast/client'
-import { useLocation, useRoute } from 'preact-iso'
+import { useLocation, useRoute } from 'preact-iso/router'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'

@@ -7,6 +7,7 @@ import { ActionButton } from '../../parts/dialog.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { adminWords } from '../../words/en-admin.js'
+import { meWords } from '../../words/en-me.js'
 import { words } from '../../words/en.js'
 
 const { user: text } = adminWords
@@ -39,7 +40,7 @@ export function UserSessions({ user: { id, username } }: { readonly user: User }
                 <ActionButton
                   text={text.endAll}
                   tone="danger"
-                  ask={{ title: text.endAllTitle(username), text: words.me.endText }}
+                  ask={{ title: text.endAllTitle(username), text: meWords.endText }}
                   act={async () => {
                     try {
                       for (const record of records) await api.endSession({ id: record.id })
@@ -73,8 +74,8 @@ function SessionRow({ record, done }: { readonly record: UserSession; readonly d
       <td>{record.network ?? words.none}</td>
       <td>
         <ActionButton
-          text={words.me.end}
-          ask={{ title: words.me.endTitle, text: words.me.endText }}
+          text={meWords.end}
+          ask={{ title: meWords.endTitle, text: meWords.endText }}
           act={async () => {
             await api.endSession({ id: record.id })
             done()

@@ -1,4 +1,4 @@
-import { useRoute } from 'preact-iso'
+import { useRoute } from 'preact-iso/router'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, PageTitle } from '../../parts/content.js'

@@ -1,6 +1,6 @@
 import type { FormModel, FormPart } from '@holdfast/client'
 import type { RefObject } from 'preact'
-import { useLocation } from 'preact-iso'
+import { useLocation } from 'preact-iso/router'
 import { useRef, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { placeOfUpload } from '../../fields/file-input.js'

@@ -1,5 +1,5 @@
 import type { Job } from '@holdfast/client'
-import { useLocation } from 'preact-iso'
+import { useLocation } from 'preact-iso/router'
 import { addressOf } from '../../live/address.js'
 import { api } from '../../live/api.js'
 import { ActionButton } from '../../parts/dialog.js'

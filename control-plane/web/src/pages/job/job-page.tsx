@@ -1,6 +1,7 @@
 import type { Job } from '@holdfast/client'
 import { Fragment } from 'preact'
-import { lazy, useRoute } from 'preact-iso'
+import lazy from 'preact-iso/lazy'
+import { useRoute } from 'preact-iso/router'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'

@@ -1,5 +1,5 @@
 import type { Job } from '@holdfast/client'
-import { useLocation } from 'preact-iso'
+import { useLocation } from 'preact-iso/router'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { MatrixGrid } from '../../grid/matrix-grid.js'
 import { addressOf } from '../../live/address.js'

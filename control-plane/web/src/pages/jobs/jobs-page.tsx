@@ -1,5 +1,5 @@
 import type { JobRecord } from '@holdfast/client'
-import { useLocation } from 'preact-iso'
+import { useLocation } from 'preact-iso/router'
 import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'

@@ -7,6 +7,7 @@ import { ActionButton } from '../../parts/dialog.js'
 import { Failure } from '../../parts/failure.js'
 import { Badge } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
+import { meWords } from '../../words/en-me.js'
 import { words } from '../../words/en.js'
 import { ApiTokens } from './api-tokens.js'
 
@@ -17,28 +18,28 @@ export function MePage() {
   const { user } = state
   return (
     <>
-      <PageTitle text={words.me.title} />
+      <PageTitle text={meWords.title} />
       <dl class="facts">
         <div>
           <dt>{words.signIn.username}</dt>
           <dd>{user.username}</dd>
         </div>
         <div>
-          <dt>{words.me.kind}</dt>
+          <dt>{meWords.kind}</dt>
           <dd>{user.type}</dd>
         </div>
         <div>
-          <dt>{words.me.roles}</dt>
+          <dt>{meWords.roles}</dt>
           <dd>
             {user.roles.join(', ') || words.none}
-            {user.rolesWithheld && <p class="soft">{words.me.withheld(user.rolesWithheld.join(', '))}</p>}
+            {user.rolesWithheld && <p class="soft">{meWords.withheld(user.rolesWithheld.join(', '))}</p>}
           </dd>
         </div>
         <div>
-          <dt>{words.me.groups}</dt>
+          <dt>{meWords.groups}</dt>
           <dd>
             {user.groups.join(', ') || words.none}
-            {user.groupsLeftOut && <p class="soft">{words.me.groupsLeftOut(user.groupsLeftOut)}</p>}
+            {user.groupsLeftOut && <p class="soft">{meWords.groupsLeftOut(user.groupsLeftOut)}</p>}
           </dd>
         </div>
       </dl>
@@ -68,7 +69,7 @@ function Password() {
 
   return (
     <section aria-labelledby="password">
-      <h2 id="password">{words.me.password}</h2>
+      <h2 id="password">{meWords.password}</h2>
       <form
         class="inline"
         onSubmit={(event) => {
@@ -77,14 +78,14 @@ function Password() {
         }}
       >
         <label>
-          {words.me.current}
+          {meWords.current}
           <input name="current" type="password" autocomplete="current-password" required />
         </label>
         <label>
-          {words.me.next}
+          {meWords.next}
           <input name="next" type="password" autocomplete="new-password" required minLength={12} />
         </label>
-        <button type="submit">{words.me.change}</button>
+        <button type="submit">{meWords.change}</button>
       </form>
       {error && <Failure error={error} />}
     </section>
@@ -95,20 +96,20 @@ function Sessions() {
   const answer = useAnswer('sessions', [], (signal) => api.listOwnSessions({}, { signal }))
   return (
     <section aria-labelledby="sessions">
-      <h2 id="sessions">{words.me.sessions}</h2>
+      <h2 id="sessions">{meWords.sessions}</h2>
       <Content answer={answer}>
         {({ records }) => (
           <ul class="lines">
             {records.map((record) => (
               <li key={record.id}>
-                {words.me.network} {record.network ?? words.none} · {words.me.since} <Time at={record.created_at} /> ·{' '}
-                {words.me.lastUsed} <Time at={record.last_used_at} />{' '}
+                {meWords.network} {record.network ?? words.none} · {meWords.since} <Time at={record.created_at} /> ·{' '}
+                {meWords.lastUsed} <Time at={record.last_used_at} />{' '}
                 {record.current ? (
-                  <Badge tone="ok" text={words.me.this} />
+                  <Badge tone="ok" text={meWords.this} />
                 ) : (
                   <ActionButton
-                    text={words.me.end}
-                    ask={{ title: words.me.endTitle, text: words.me.endText }}
+                    text={meWords.end}
+                    ask={{ title: meWords.endTitle, text: meWords.endText }}
                     act={async () => {
                       await api.endOwnSession({ id: record.id })
                       answer.reload()
