@@ -9,6 +9,8 @@ import { storedOutput } from '../../support/exactness.js'
 import { type Product, startProduct } from '../../support/product.js'
 import { waitFor } from '../../support/wait.js'
 import { startChromium } from '../kit/chromium.js'
+import * as window from './log-window.js'
+import type { LogPage } from './log-window.js'
 import { openSignedIn } from './signed-in.js'
 
 let product: Product
@@ -46,62 +48,15 @@ function piece(name: string, text: string): string {
   return path
 }
 
-/** A line as it stands in the window. */
-interface LineInWindow {
-  /** From 0. */
-  readonly line: number
-  readonly text: string
-  readonly isMissing: boolean
-  /** Pixels below the top of the window. */
-  readonly top: number
-}
-
-/** The lines in the window, in order. */
-const linesIn = (page: Page): Promise<LineInWindow[]> =>
-  page.locator('.log-frame').evaluate((frame) => {
-    const rows: (typeof frame)[] = [...frame.querySelectorAll('.log-row:not([hidden])')]
-    const { top } = frame.getBoundingClientRect()
-    return rows
-      .map((row) => ({
-        line: Number(row.dataset['line']),
-        text: String(row.querySelector('.log-text')?.textContent),
-        isMissing: row.classList.contains('log-missing'),
-        top: row.getBoundingClientRect().top - top,
-      }))
-      .sort((one, other) => one.line - other.line)
-  })
-
-/** Waits until a line is in the window, with its text, and no other one is still missing. */
-const waitForLine = (page: Page, isRight: (line: number) => boolean) =>
-  waitFor('the line in the window', async () => {
-    const lines = await linesIn(page)
-    return (
-      lines.length > 0 && lines.every(({ isMissing }) => !isMissing) && lines.some(({ line }) => isRight(line)) && lines
-    )
-  })
-
-const statusOf = (page: Page) => page.locator('.log-status').first().innerText()
-
-/** Number of lines as the status says it, such as `1,204 lines`. */
-const linesSaid = async (page: Page) =>
-  Number(/^([\d,]+) lines?/.exec(await statusOf(page))?.[1]?.replaceAll(',', '') ?? 0)
-
-/** Goes through the whole output, page after page, and gives what was shown. */
-async function readThrough(page: Page): Promise<string> {
-  const lines = await linesSaid(page)
-  const shown = new Map<number, string>()
-  await page.focus('.log-scroller')
-  await page.keyboard.press('Home')
-  for (let last = -1; last < lines - 1; last = Math.max(...shown.keys())) {
-    if (last >= 0) await page.keyboard.press('PageDown')
-    // The window before the key has the last line, too, and nothing after it.
-    for (const { line, text } of await waitForLine(page, (line) => line === last + 1)) shown.set(line, text)
-  }
-  return [...shown]
-    .sort(([one], [other]) => one - other)
-    .map(([, text]) => `${text}\n`)
-    .join('')
-}
+const seen = (page: Page): LogPage => ({
+  evaluate: (expression) => page.evaluate(expression),
+  press: (key) => page.keyboard.press(key),
+})
+const linesIn = (page: Page) => window.linesIn(seen(page))
+const waitForLine = (page: Page, isRight: (line: number) => boolean) => window.waitForLine(seen(page), isRight)
+const statusOf = (page: Page) => window.statusOf(seen(page))
+const linesSaid = (page: Page) => window.linesSaid(seen(page))
+const readThrough = (page: Page) => window.readThrough(seen(page))
 
 const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex')
 
@@ -190,7 +145,7 @@ test('of a million lines a few requests bring the end, and only a window of them
   expect(requests.length).toBeLessThanOrEqual(4)
   expect(await page.locator('*').count()).toBeLessThan(1_500)
 
-  // A place beyond what a browser scrolls by itself (16 million pixels), while the output grows.
+  // A place beyond what a browser scrolls by itself (8 million pixels, as Firefox needs it), while the output grows.
   await page.goto(`${product.address}/jobs/${jobId}#L950001`)
   await page.reload()
   const before = await waitForLine(page, (line) => line === 950_000)

@@ -2,9 +2,10 @@ import type { RowSpace } from './wrap.js'
 
 /**
  * The largest height of the scrolled space, in pixels. Firefox gives no height at all to an element of 17.9 million
- * pixels or more. So in longer outputs the places are scaled down.
+ * pixels or more, and holds nothing in sight (`position: sticky`) beyond 8.9 million. So in longer outputs the places are
+ * scaled down.
  */
-export const MOST_SPACE = 16_000_000
+export const MOST_SPACE = 8_000_000
 
 /** What stands at the top of the window. A line, never a pixel: lines keep their place while the output grows. */
 export interface Anchor {
