@@ -37,6 +37,7 @@ const OTHERS: Readonly<Record<string, unknown>> = {
   heroes: HEROES,
   fieldlist: SERVERS,
   settings: { mapping: { b: 1, a: 2 } },
+  pattern: '^cr',
 }
 
 let source: AnsweringServer
@@ -198,6 +199,25 @@ describe('remote expressions', () => {
     for (const names of ["'creds','other'", "'other','creds'"]) {
       expect(await valueOf(`fn.fnCredentials(${names})`)).toMatchObject({ name: 'creds', user: 'sam' })
     }
+  })
+
+  test('fnCredentials, by a regular expression that the form says', async () => {
+    for (const given of ["'^cr.*s$'", "'^none','^(cr|x)eds'", "'c\\\\w+s'", "'none.*','creds'"]) {
+      expect([given, await valueOf(`fn.fnCredentials(${given})`)]).toMatchObject([
+        given,
+        { name: 'creds', user: 'sam' },
+      ])
+    }
+    const asked = `fn.fnCredentials('^cr').then(c => fn.fnRestJwt('get','${source.url}/api/','',c.password,'.records | length'))`
+    expect(await valueOf(asked)).toBe(3)
+    expect(source.asked.at(-1)?.headers.authorization).toBe('Bearer hush-4711')
+    const none = (name: string) => ({ waiting: expect.stringContaining(`there is no credential '${name}'`) as string })
+    expect(await valueOf(`fn.fnCredentials('^eds')`)).toEqual(none('^eds'))
+    expect(await valueOf(`fn.fnCredentials('(')`)).toEqual(none('('))
+    // What does not stand in the form as such is no pattern.
+    expect(await valueOf(`fn.fnCredentials('$(pattern)')`)).toEqual(none('^cr'))
+    expect(await valueOf(`fn.fnCredentials('^c' + 'r')`)).toEqual(none('^cr'))
+    expect(await valueOf(`fn.fnRestBasic('get','${source.url}/api/','','^cr')`)).toEqual(none('^cr'))
   })
 })
 

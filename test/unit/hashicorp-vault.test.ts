@@ -102,6 +102,18 @@ describe('a reference', () => {
     expect(await secretOf('no reference')).toEqual([null, 'no reference'])
   })
 
+  test.each([
+    [{ login: 'ann', token: 'canary-t' }, ['ann', 'canary-t']],
+    [{ api_key: 'canary-k', secret: 'canary-s' }, [null, 'canary-k']],
+    [{ user: 'ben', login: 'ann', apikey: 'canary-a' }, ['ben', 'canary-a']],
+    [{ password: 'canary-p', token: 'canary-t', secret: 'canary-s' }, [null, 'canary-p']],
+    [{ password: '', secret: 'canary-s' }, [null, 'canary-s']],
+  ])('knows the names that the family knows: %j', async (secret, expected) => {
+    server.secrets.set('secret/named', secret)
+    open()
+    expect(await secretOf('vault:secret/named')).toEqual(expected)
+  })
+
   test('escapes what is no part of a path', async () => {
     server.secrets.set('secret/a?b/c%d', { password: 'odd' })
     open()

@@ -17,17 +17,20 @@ export async function withVaultSecret(
   const text = `vault:${reference.path}`
   if (vault === null) throw new VaultProblem(`its secret is ${text}, and no Vault is set (VAULT_ADDR)`)
   const values = await vault.read(reference)
-  const key = reference.key ?? 'password'
-  const password = Object.hasOwn(values, key) ? values[key] : undefined
-  if (typeof password !== 'string' || password === '') {
-    throw new VaultProblem(`the secret ${text} of Vault has no text '${key}'`)
+  const password = firstText(values, reference.key === null ? PASSWORD_KEYS : [reference.key])
+  if (password === null) {
+    throw new VaultProblem(`the secret ${text} of Vault has no text '${reference.key ?? 'password'}'`)
   }
   const problem = problemOfSecret(credential.type, password, credential.options)
   if (problem !== null) throw new VaultProblem(`the secret ${text} of Vault does not fit: ${problem}`)
-  return { ...credential, user: credential.user ?? userIn(values), password }
+  return { ...credential, user: credential.user ?? firstText(values, USER_KEYS), password }
 }
 
-function userIn(values: Readonly<Record<string, unknown>>): string | null {
-  const found = ['username', 'user'].map((name) => (Object.hasOwn(values, name) ? values[name] : undefined))
+/** Under these names a secret has the password when the reference names none, and the user. */
+const PASSWORD_KEYS = ['password', 'token', 'api_key', 'apikey', 'secret'] as const
+const USER_KEYS = ['username', 'user', 'login'] as const
+
+function firstText(values: Readonly<Record<string, unknown>>, names: readonly string[]): string | null {
+  const found = names.map((name) => (Object.hasOwn(values, name) ? values[name] : undefined))
   return found.find((one): one is string => typeof one === 'string' && one !== '') ?? null
 }

@@ -21,7 +21,7 @@ export interface SourceSettings {
 
 /** What sources need of other rooms. */
 export interface SourceNeeds {
-  readonly credentials: Pick<Credentials, 'open'>
+  readonly credentials: Pick<Credentials, 'open' | 'list'>
   /** Null: no database can be asked. */
   readonly databases: Databases | null
 }

@@ -1,9 +1,8 @@
 import { Resolver } from 'node:dns/promises'
-import type { OpenCredential } from '../credentials/credential.js'
 import type { Credentials } from '../credentials/credentials.js'
-import { messageOf } from '../errors.js'
 import { parseAnswer } from './exact-json.js'
 import type { FormFiles } from './file-functions.js'
+import { createFormCredentials, isWritten, namesIn, textsIn } from './form-credentials.js'
 import type { FormRequest, FormResponse } from './http-request.js'
 import type { JqThread } from './jq-thread.js'
 import { type Asker, type Question, SourceProblem } from './question.js'
@@ -23,7 +22,7 @@ export interface Functions {
 
 /** What the functions need of other parts. */
 export interface FunctionsDependencies {
-  readonly credentials: Pick<Credentials, 'open'>
+  readonly credentials: Pick<Credentials, 'open' | 'list'>
   readonly files: FormFiles
   readonly jq: JqThread
   readonly send: (request: FormRequest) => Promise<FormResponse>
@@ -37,25 +36,7 @@ const DNS_TYPES = ['A', 'AAAA', 'MX', 'NS', 'CNAME', 'TXT', 'SRV', 'PTR', 'SOA',
 /** Makes the {@link Functions}. */
 export function createFunctions(deps: FunctionsDependencies): Functions {
   const { credentials, files, jq, send } = deps
-  async function openOne(name: string): Promise<OpenCredential | null> {
-    try {
-      return await credentials.open(name)
-    } catch (error) {
-      throw new SourceProblem(`the credential '${name}' cannot be opened: ${messageOf(error)}`)
-    }
-  }
-
-  /** Opens the first credential of `a,b` that exists. A name that came from a value must be one that the asker may use. */
-  async function credential(name: string, question: Call, asker: Pick<Asker, 'mayUse'>): Promise<OpenCredential> {
-    for (const one of namesIn(name)) {
-      if (!isWritten(question, one) && !asker.mayUse(one)) {
-        throw new SourceProblem(`your roles do not allow the credential '${one}'`)
-      }
-      const found = await openOne(one)
-      if (found) return found
-    }
-    throw new SourceProblem(`there is no credential '${name}'`)
-  }
+  const named = createFormCredentials(credentials, jq)
 
   const filtered = async (value: unknown, filter: unknown): Promise<unknown> =>
     isNothing(filter) ? value : jq.run(value, textOf(filter, 'the jq filter'))
@@ -68,7 +49,7 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
       command: textOf(command, 'the command'),
       template,
     }
-    const said = await runSshCommand(deps.ssh, asked, openOne, signal)
+    const said = await runSshCommand(deps.ssh, asked, named.openOne, signal)
     return isNothing(filter) ? linesOf(said) : jq.run(jsonOrLines(said), textOf(filter, 'the jq filter'))
   }
 
@@ -78,7 +59,7 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
       const needs = {
         send,
         signal,
-        credential: (wanted: string) => credential(wanted, question, asker),
+        credential: async (wanted: string) => (await named.open(wanted, question, asker)).credential,
         isWritten: (wanted: string) => isWritten(question, wanted),
         jq: (value: unknown, filter: string) => jq.run(value, filter),
       }
@@ -99,9 +80,10 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
           return resolveName(given, signal, deps.nameServers)
         case 'fnCredentials': {
           const both = [given[0], given[1]].filter((one) => typeof one === 'string' && one !== '').join(',')
-          const { name: own, user, host, port } = await credential(both, question, asker)
+          const { credential, asked } = await named.open(both, question, asker)
+          const { name: own, user, host, port } = credential
           // The form does not get the secret. It gets this text, and the functions for REST services replace the text.
-          return { name: own, user, host, port, password: `password(${own})` }
+          return { name: own, user, host, port, password: `password(${asked})` }
         }
         default:
           throw new SourceProblem(`fn.${name} is not there in this service`)
@@ -126,28 +108,6 @@ export function refuseForbiddenDatabase(
   const chosen = textsIn(config).filter((name) => !written.includes(JSON.stringify(name)))
   const forbidden = namesIn(chosen).find((name) => !asker.mayUse(name))
   if (forbidden !== undefined) throw new SourceProblem(`your roles do not allow the credential '${forbidden}'`)
-}
-
-/** All texts in a value, however deep. */
-function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
-}
-
-/**
- * All texts in a value that may be names of credentials, each once. One text may hold several, with commas between
- * them. What opens credentials, what refuses them and the key of the cache must find the same names, so all of them
- * use this function.
- */
-function namesIn(value: unknown): string[] {
-  const names = textsIn(value).flatMap((text) => text.split(',').map((one) => one.trim()))
-  return [...new Set(names)].filter((name) => name !== '')
-}
-
-/** Whether the author of the form wrote this name into the expression, as a text of its own or inside of one. */
-function isWritten({ template }: Call, name: string): boolean {
-  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  return name !== '' && new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(template)
 }
 
 /** Lists files for `fn.fnLs`. Its pattern is applied in the sandbox, because no pattern runs long there. */

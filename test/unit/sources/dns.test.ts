@@ -55,7 +55,7 @@ function answerTo(query: Buffer): Buffer {
 function resolve(...given: unknown[]): Promise<unknown> {
   const unused = () => Promise.reject(new Error('not asked here'))
   const functions = createFunctions({
-    credentials: { open: unused },
+    credentials: { open: unused, list: unused },
     files: { readYaml: unused, readJson: unused, list: unused },
     jq: { run: unused, close: () => Promise.resolve() },
     send: unused,

@@ -41,7 +41,7 @@ test('a query goes out with its placeholders, and their values beside it', async
   const built = (path: string) => new URL(`../../../control-plane/dist/${path}`, import.meta.url)
   const jq = createJqThread(built('sources/jq-worker.js'))
   const functions = createFunctions({
-    credentials: { open: () => Promise.resolve(null) },
+    credentials: { open: () => Promise.resolve(null), list: () => Promise.resolve([]) },
     files: createFormFiles('/nowhere'),
     jq,
     send: () => Promise.reject(new Error('nothing is sent')),

@@ -51,14 +51,23 @@ export function createProviderSecrets(deps: {
  * The credentials without those that config.yaml names for the sign-in: no form and no launch can hand them to a
  * playbook, whose author would read everybody's directory with them.
  */
-export function credentialsForJobs<Credential>(
-  credentials: { has(name: string): Promise<boolean>; open(name: string): Promise<Credential | null> },
+export function credentialsForJobs<Credential, Listed extends { readonly name: string }>(
+  credentials: {
+    has(name: string): Promise<boolean>
+    open(name: string): Promise<Credential | null>
+    list(): Promise<Listed[]>
+  },
   roles: Pick<RoleSource, 'current'>,
 ): typeof credentials {
-  const isKept = async (name: string) => namedBy((await roles.current()).providers ?? {}).includes(name)
+  const keptNames = async () => namedBy((await roles.current()).providers ?? {})
+  const isKept = async (name: string) => (await keptNames()).includes(name)
   return {
     has: async (name) => !(await isKept(name)) && credentials.has(name),
     open: async (name) => ((await isKept(name)) ? null : credentials.open(name)),
+    async list() {
+      const kept = await keptNames()
+      return (await credentials.list()).filter(({ name }) => !kept.includes(name))
+    },
   }
 }
 
