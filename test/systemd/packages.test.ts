@@ -115,6 +115,10 @@ describe.skipIf(reason !== null)('the packages', () => {
     expect(refused.status).not.toBe(0)
     expect(refused.stderr).toContain('1 playbook(s) run on this host, so the package stays')
     expect(await machine.get('systemctl is-active holdfast-runner')).toBe('active\n')
+    // What it says to do gives the runner no new jobs.
+    const [, hint = ''] = /: holdfast (runner set NAME \S+)\)/.exec(refused.stderr) ?? []
+    await hands.holdfast(hint.replace('NAME', '1'))
+    await hands.waitForRunner({ enabled: false })
     await hands.openGate('removal')
     await hands.waitForSuccess(id)
   })
