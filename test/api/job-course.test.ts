@@ -139,6 +139,11 @@ test('events can be asked for from the end and by outcomes, and say which task o
   expect(await orders('outcome=failed,changed')).toEqual([6, 7, 9])
   expect(await orders('outcome=skipped,changed&host=web1')).toEqual([6])
   expect(await orders('outcome=changed&type=runner_on_failed')).toEqual([])
+  const { run_id } = await get(`/job/${id}`)
+  for (const path of [`/job/${id}/events?after=5`, `/job/${id}/outline?after=5`, `/job/${id}/output?offset=0`]) {
+    const { headers } = await server.call('GET', path, { token: server.admin })
+    expect([path, headers.get('x-run-id')]).toEqual([path, run_id])
+  }
   const { records } = await get(`/job/${id}/events?after=5&limit=2`)
   expect(records).toMatchObject([
     { order: 6, task_id: 2, play_id: 1, action: 'ping', changed: true, ignored: false },

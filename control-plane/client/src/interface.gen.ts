@@ -3010,7 +3010,9 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** Structured events of a playbook job */
+  /** Structured events of a playbook job
+   *
+   * With after=order one follows them. The header X-Run-Id names the run of which they are: a restored database may give the number of a job again. */
   getJobEvents(
     request: {
       /** Only events with a higher order */
@@ -3054,7 +3056,9 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
-  /** The plays and tasks of a playbook job, in the order in which they began */
+  /** The plays and tasks of a playbook job, in the order in which they began
+   *
+   * The header X-Run-Id names the run of which they are. */
   getJobOutline(
     request: {
       /** Only what events after this order changed */

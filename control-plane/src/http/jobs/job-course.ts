@@ -117,6 +117,7 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
         schema: {
           tags,
           summary: 'The plays and tasks of a playbook job, in the order in which they began',
+          description: 'The header X-Run-Id names the run of which they are.',
           params: IdParams,
           querystring: Type.Object({ after: Type.Optional(integerText('Only what events after this order changed')) }),
           response: answers(streamed(Outline), 400, 403, 404),
@@ -128,7 +129,10 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
         const course = await courses.of(job.id)
         const pages = outlinePages(course, after, isEnded(jobStatusOf(job.status)))
         const more = { last: course.position, complete: course.isComplete, recap: course.recap }
-        await reply.type(JSON_TYPE).send(await streamOf(listText(pages, more)))
+        await reply
+          .header('x-run-id', job.run_id)
+          .type(JSON_TYPE)
+          .send(await streamOf(listText(pages, more)))
         return reply
       },
     )

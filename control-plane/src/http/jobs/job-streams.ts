@@ -27,6 +27,9 @@ export function jobStreamRoutes(deps: {
         schema: {
           tags,
           summary: 'Structured events of a playbook job',
+          description:
+            'With after=order one follows them. The header X-Run-Id names the run of which they are: a restored database may ' +
+            'give the number of a job again.',
           params: IdParams,
           querystring: EventsQuery,
           response: answers(streamed(listOf(EventRecord)), 400, 403, 404),
@@ -34,8 +37,11 @@ export function jobStreamRoutes(deps: {
       },
       async (request, reply) => {
         const wanted = eventsRequestOf(request.query)
-        const pages = await readEvents(deps, callerOf(request), idOf(request.params), wanted)
-        await reply.type(JSON_TYPE).send(await streamOf(listText(pages)))
+        const { runId, pages } = await readEvents(deps, callerOf(request), idOf(request.params), wanted)
+        await reply
+          .header('x-run-id', runId)
+          .type(JSON_TYPE)
+          .send(await streamOf(listText(pages)))
         return reply
       },
     )

@@ -20,20 +20,21 @@ export interface EventsRequest extends EventPart {
 /** Longest item that a list shows, in characters of JSON. The event itself has all of it. */
 const MOST_ITEM = 1000
 
-/** Events of a job without their results, page by page. @throws NotFoundError, ForbiddenError */
+/** Events of a job without their results, page by page, and the run of which they are. @throws NotFoundError, ForbiddenError */
 export async function readEvents(
   { reading, courses }: { readonly reading: JobReading; readonly courses: Courses },
   caller: Caller,
   id: number,
   request: EventsRequest,
 ) {
-  await requireVisible(reading.queries, caller, id)
+  const { run_id: runId } = await requireVisible(reading.queries, caller, id)
   const { after, before, limit, isDescending, ...wanted } = request
   const filter = eventFilterOf(wanted)
-  if (!filter) return []
+  if (!filter) return { runId, pages: [] }
   const part = { after, before, isDescending, limit: Math.max(limit, 1) }
   const placesOf = (orders: readonly number[]) => placesOfEvents(reading.queries, id, orders)
-  return eventPages(readEventPages(reading.queries, id, part, filter), () => courses.of(id), placesOf)
+  const pages = eventPages(readEventPages(reading.queries, id, part, filter), () => courses.of(id), placesOf)
+  return { runId, pages }
 }
 
 async function* eventPages(
