@@ -15,7 +15,7 @@ const SERVICE_ONLY = {
   'backup/make-backup.js': ['makeBackup'],
   'backup/restore-backup.js': ['restoreBackup'],
   'store/open-store.js': ['openStoreBeside', 'holdDatabase'],
-  'auth/passwords.js': ['createPasswords'],
+  'auth/sign-in/passwords.js': ['createPasswords'],
 }
 
 /** In place of the service: what is here is the client. */
@@ -93,9 +93,15 @@ function buildClientDeb(made, given) {
 }
 
 function leaveServiceOut(builder) {
+  const unused = new Set(Object.keys(SERVICE_ONLY))
   for (const [module, names] of Object.entries(SERVICE_ONLY)) {
     const filter = new RegExp(`control-plane/dist/${module.replace('.', '\\.')}$`)
     const stub = { contents: withoutService(names), loader: 'js', resolveDir: 'control-plane/dist' }
-    builder.onLoad({ filter }, () => stub)
+    builder.onLoad({ filter }, () => {
+      unused.delete(module)
+      return stub
+    })
   }
+  // A module that was moved would be in the client with all that it needs.
+  builder.onEnd(() => ({ errors: [...unused].map((module) => ({ text: `the client imports no ${module} any more` })) }))
 }
