@@ -147,7 +147,15 @@ describe('holdfast notification', () => {
     expect((await run('notification', 'targets')).stdout).toMatch(
       /chat +https:\/\/hooks\.invalid\/chat +job\.ended +yes/,
     )
-    const changed = await run('notification', 'change-target', String(id), '--event', 'runner.lost', 'runner.back')
+    const changed = await run(
+      'notification',
+      'change-target',
+      String(id),
+      '--event',
+      'runner.lost',
+      '--event',
+      'runner.back',
+    )
     expect(changed.stdout).toBe(`The target ${id} (chat) was changed.\n`)
     const renewed = await run('notification', 'change-target', String(id), '--new-secret')
     expect(renewed.stdout).toMatch(
@@ -158,7 +166,7 @@ describe('holdfast notification', () => {
     const given = ['notification', 'change-target', String(id), '--password-file', own]
     expect((await run(...given)).stdout).toBe(`The target ${id} (chat) was changed.\n`)
     expect((await run(...given, '--new-secret')).code).toBe(2)
-    const local = await run('notification', 'add-target', 'own', 'http://127.0.0.1:1/hook')
+    const local = await run('notification', 'add-target', '--event', 'job.ended', 'own', 'http://127.0.0.1:1/hook')
     expect([local.code, local.stderr]).toEqual([5, expect.stringContaining('WEBHOOK_ALLOWED_HOSTS')])
     // A name that never leads anywhere (RFC 2606).
     const tested = await run('notification', 'test', String(id))

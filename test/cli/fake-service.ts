@@ -44,6 +44,8 @@ export interface FakeService {
   /** Refresh tokens that were used a second time. */
   readonly usedTwice: string[]
   override: Override | null
+  /** True: a download, and the output of a host or task, break in the middle. */
+  breaksDownloads: boolean
   addJob(job?: Partial<FakeJob>): FakeJob
   append(job: FakeJob, output: string | Buffer): void
   end(job: FakeJob, status: string, reason?: string): void
@@ -73,6 +75,7 @@ export async function startFakeService(): Promise<FakeService> {
     jobs: new Map(),
     usedTwice: [],
     override: null,
+    breaksDownloads: false,
     addJob(job = {}) {
       const id = job.id ?? service.jobs.size + 1
       const added: FakeJob = {
@@ -186,7 +189,7 @@ export async function startFakeService(): Promise<FakeService> {
   }
 
   function answerSignedIn(seen: SeenRequest, response: ServerResponse): void {
-    const [, id, rest] = /^\/job\/(\d+)(?:\/(\w+))?$/.exec(seen.path) ?? []
+    const [, id, rest] = /^\/job\/(\d+)(?:\/([\w/]+))?$/.exec(seen.path) ?? []
     const job = id === undefined ? undefined : service.jobs.get(Number(id))
     if (seen.path === '/events') {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -221,9 +224,10 @@ export async function startFakeService(): Promise<FakeService> {
       // Small pages, so that the client has to ask for the next one.
       const records = job.events.filter((event) => Number(event.order) > after).slice(0, 2)
       sendJson(response, 200, { count: records.length, records })
-    } else if (job && rest === 'download') {
+    } else if (job && (rest === 'download' || rest === 'output/pieces')) {
       response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' })
-      response.end(job.output)
+      if (service.breaksDownloads) response.write(job.output, () => response.destroy())
+      else response.end(job.output)
     } else if (job && rest === 'relaunch' && job.status !== 'running') {
       const again = service.addJob({ form: job.form, status: 'success', output: Buffer.from('again\n') })
       sendJson(response, 200, { message: `Job ${job.id} was launched again as job ${again.id}`, id: again.id })

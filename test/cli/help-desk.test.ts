@@ -97,7 +97,15 @@ it.each([
   expect([code, stdout]).toEqual([5, ''])
 })
 
-it('--records 0 ends with exit code 2', async () => {
-  const { code, stderr } = await run(['job', 'list', '--records', '0'])
+it.each([
+  ['job', ['job', 'list', '--records', '0']],
+  ['notification', ['notification', 'list', '--records', 'abc']],
+])('%s list --records with something else than a number from 1 up ends with exit code 2', async (_what, args) => {
+  const { code, stderr } = await run(args)
   expect([code, stderr]).toEqual([2, 'holdfast: --records must be a whole number from 1 up.\n'])
+})
+
+it.each(['0', '101'])('schedule next --count %s ends with exit code 2', async (count) => {
+  const { code, stderr } = await run(['schedule', 'next', '1', '--count', count])
+  expect([code, stderr]).toEqual([2, 'holdfast: --count must be a number from 1 to 100.\n'])
 })

@@ -231,6 +231,17 @@ describe('answers that are not from a Holdfast server', () => {
   })
 })
 
+it.each([
+  ['job download', ['job', 'download', '1']],
+  ['job output', ['job', 'output', '1']],
+  ['job output --host', ['job', 'output', '1', '--host', 'web1']],
+])('%s ends with exit code 3 when the connection breaks in the middle', async (_what, args) => {
+  service.addJob({ output: Buffer.from('the first half\n') })
+  service.breaksDownloads = true
+  const { code, stderr } = await person.run(args)
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(service.address) })
+})
+
 it('a reader that goes away early is no error', async () => {
   service.addJob({ output: Buffer.alloc(4_000_000, 'x\n') })
   const cli = person.start(['job', 'download', '1'])

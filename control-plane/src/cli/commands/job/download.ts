@@ -3,10 +3,10 @@ import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
+import { printBody } from '../../follow/print-body.js'
 import { unreachable } from '../../client/words.js'
 import { CliError } from '../../errors.js'
 import { EXIT } from '../../exit-codes.js'
-import { outputFilter } from '../../follow/output-filter.js'
 import { writeLine, type Terminal } from '../../terminal.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 import { jobIdPosition } from '../options.js'
@@ -28,24 +28,10 @@ export const downloadCommand = (run: Run) =>
       const client = await clientOf(run, args)
       const response = await client.downloadJobOutput({ id: jobId })
       const body = Readable.fromWeb(response.body as ReadableStream<Uint8Array>)
-      if (args.output === undefined) await copy(body, run.terminal, client.server)
+      if (args.output === undefined) await printBody(body, run.terminal, client.server)
       else await save(body, args.output, run.terminal, client.server)
     },
   })
-
-async function copy(body: Readable, terminal: Terminal, server: string): Promise<void> {
-  const filter = terminal.stdout.isTerminal ? outputFilter(terminal.stdout, terminal.stdout.color) : null
-  const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
-  for (;;) {
-    const next = await pieces.next().catch((error: unknown) => {
-      throw unreachable(server, error)
-    })
-    if (next.done) break
-    await terminal.stdout.write(filter ? filter.push(next.value) : next.value)
-  }
-  const rest = filter?.end()
-  if (rest) await terminal.stdout.write(rest)
-}
 
 /** Saves the output in a file. The file gets its name only when it is complete. @throws CliError */
 async function save(body: Readable, path: string, terminal: Terminal, server: string): Promise<void> {

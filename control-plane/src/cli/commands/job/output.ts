@@ -1,6 +1,6 @@
+import { printBody } from '../../follow/print-body.js'
 import { EXIT } from '../../exit-codes.js'
 import { CliError } from '../../errors.js'
-import { outputFilter } from '../../follow/output-filter.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 import { jobIdPosition } from '../options.js'
 
@@ -28,10 +28,6 @@ export const outputCommand = (run: Run) =>
         host === undefined && task === undefined
           ? await client.downloadJobOutput({ id })
           : await client.getJobOutputPieces({ id, host, task })
-      const { stdout } = run.terminal
-      const filter = stdout.isTerminal ? outputFilter(stdout, stdout.color) : null
-      for await (const piece of response.body ?? []) await stdout.write(filter ? filter.push(piece) : piece)
-      const rest = filter?.end()
-      if (rest) await stdout.write(rest)
+      await printBody(response.body, run.terminal, client.server)
     },
   })

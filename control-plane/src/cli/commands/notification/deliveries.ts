@@ -1,7 +1,7 @@
 import type { Notification } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { type Column, tableOr } from '../../show/table.js'
-import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
 import { numberOf } from './number-of.js'
 
 const COLUMNS: readonly Column<Notification>[] = [
@@ -36,7 +36,7 @@ export const listCommand = (run: Run) =>
       const list = await client.listNotifications({
         ...(state && { state }),
         ...(job && { job: numberOf(job, 'job', 'list') }),
-        ...(records && { records: Number(records) }),
+        records: recordsOf(records),
       })
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         tableOr('Nothing was sent.', run.terminal.stdout, COLUMNS, list.records),

@@ -23,7 +23,12 @@ const idPosition = <Given>(yargs: Argv<Given>) =>
   yargs.positional('id', { type: 'string', demandOption: true, describe: 'Number of the target' })
 
 const eventsOption = <Given>(yargs: Argv<Given>) =>
-  yargs.option('event', { choices: EVENTS, array: true, requiresArg: true, describe: 'An event that it gets' })
+  yargs.option('event', {
+    choices: EVENTS,
+    array: true,
+    nargs: 1,
+    describe: 'An event that it gets. May be given several times',
+  })
 
 /** `holdfast notification targets` */
 export const targetsCommand = (run: Run) =>

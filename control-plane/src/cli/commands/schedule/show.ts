@@ -64,7 +64,7 @@ export const nextCommand = (run: Run) =>
         describe: 'How many, up to 100',
       }),
     handler: async (args) => {
-      if (!/^\d{1,3}$/.test(args.count)) throw new UsageError('--count must be a number from 1 to 100.')
+      if (!/^([1-9]\d?|100)$/.test(args.count)) throw new UsageError('--count must be a number from 1 to 100.')
       const client = await clientOf(run, args)
       const answer = await client.nextRunsOfSchedule({ id: scheduleId(args.id), count: Number(args.count) })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => {
