@@ -130,12 +130,13 @@ test('the index has the line ends before each 64 KiB, whoever counted them', asy
   const index = async (job: number, query = '') =>
     (await server.call('GET', `/job/${job}/output/index${query}`, { token: ann })).body
   const whole = { bytes: bytes.length, lines: before(bytes.length), step: BLOCK, generation: 0 }
-  expect(await index(id)).toEqual({ ...whole, points: wanted })
+  const runOf = async (job: number) => ({ run_id: (await output(job)).header('x-run-id') })
+  expect(await index(id)).toEqual({ ...whole, ...(await runOf(id)), points: wanted })
   expect((await index(id, `?after=${3 * BLOCK}`)).points).toEqual(wanted.slice(4))
   // Copied output, and output of an older release, was not counted when it was stored.
   const copy = await putJob(server)
   await server.store.write('test.copy', (queries) => copyOutput(queries, id, copy, 1e9))
-  expect(await index(copy)).toEqual({ ...whole, points: wanted })
+  expect(await index(copy)).toEqual({ ...whole, ...(await runOf(copy)), points: wanted })
   await print(copy, Buffer.from('more\n'))
   expect(await index(copy)).toMatchObject({ bytes: bytes.length + 5, lines: whole.lines + 1 })
 })
@@ -185,4 +186,15 @@ test('a session has a bounded number of followed outputs', async () => {
       return again.response.status
     })
     .toBe(200)
+})
+
+test('who follows while the service stops gets the end, and does not hold it up', async () => {
+  const stopping = await startServer({})
+  const id = await putJob(stopping, RUNNING)
+  const response = await fetch(`${stopping.url}/api/v2/job/${id}/output?follow=true`, {
+    headers: { authorization: `Bearer ${stopping.admin}` },
+  })
+  expect(response.status).toBe(200)
+  const [said] = await Promise.all([response.text(), stopping.close()])
+  expect(said).toBe('')
 })

@@ -39,3 +39,13 @@ test('without room the answer goes that was not used for the longest time', () =
   cache.keep('e', answer(1000 - FRAME), 10)
   expect(known('a', 'c', 'd', 'e')).toBe('acde')
 })
+
+test('an answer that is too old gives its room back', () => {
+  const { cache, time, known } = cacheOf(4000)
+  cache.keep('long', answer(1000 - FRAME), 100)
+  for (const key of ['a', 'b', 'c']) cache.keep(key, answer(1000 - FRAME), 10)
+  time.ms = 10
+  expect(known('a', 'b', 'c')).toBe('')
+  cache.keep('d', answer(1000 - FRAME), 100)
+  expect(cache.find('long')).not.toBeNull()
+})
