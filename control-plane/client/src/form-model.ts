@@ -3,7 +3,7 @@ import type { WholeForm } from './interface.gen.js'
 
 /** A part of a form: the whole form, or a step of a wizard. */
 export interface FormPart {
-  /** The step's name, under which its values go; null: the form has no steps. */
+  /** The step's name, under which its values go; null: the fields of the form itself, which come before its steps. */
   readonly step: string | null
   /** The user may leave this step out. */
   readonly isOptional: boolean
@@ -31,17 +31,20 @@ export function readForm(name: string, { forms }: WholeForm): FormModel | null {
   const steps = Array.isArray(form.wizard)
     ? (form.wizard as readonly { name?: string; subform: string; optional?: boolean }[])
     : []
+  const own = fieldsOf(form)
   return {
     name,
     description: typeof form.description === 'string' ? form.description : null,
-    parts:
-      steps.length === 0
-        ? [{ step: null, isOptional: false, fields: fieldsOf(form) }]
-        : steps.map((step) => ({
-            step: step.name ?? step.subform,
-            isOptional: step.optional === true,
-            fields: fieldsOf(named.get(step.subform)),
-          })),
+    parts: [
+      ...(steps.length === 0 || own.some(({ hidden }) => !hidden)
+        ? [{ step: null, isOptional: false, fields: own }]
+        : []),
+      ...steps.map((step) => ({
+        step: step.name ?? step.subform,
+        isOptional: step.optional === true,
+        fields: fieldsOf(named.get(step.subform)),
+      })),
+    ],
     subforms: new Map([...named].map(([key, one]) => [key, fieldsOf(one)])),
   }
 }

@@ -27,6 +27,7 @@ export const formWords = {
   changed: (before: string) => `Changed. Before: ${before}`,
   changes: (names: string) => `Changed: ${names}`,
   step: (number: number, all: number, name: string) => `Step ${number} of ${all}: ${name}`,
+  general: 'General',
   back: 'Back',
   next: 'Next',
   willRun: 'What will run',

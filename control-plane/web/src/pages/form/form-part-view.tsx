@@ -57,11 +57,11 @@ export function FormPartView({
       />
     )
   })
-  if (part.step === null) return <>{fields}</>
-  if (state.evaluation?.steps[part.step]?.shown === false) return null
+  if (all === 1 && part.step === null) return <>{fields}</>
+  if (part.step !== null && state.evaluation?.steps[part.step]?.shown === false) return null
   return (
     <fieldset hidden={!isCurrent}>
-      <legend>{formWords.step(number, all, part.step)}</legend>
+      <legend>{formWords.step(number, all, part.step ?? formWords.general)}</legend>
       {fields}
     </fieldset>
   )

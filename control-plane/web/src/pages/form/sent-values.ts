@@ -49,11 +49,10 @@ export function sentValues(
     return withoutUndefined({ ...Object.fromEntries(typedIn), ...inside(shown, own, placeOf(part)) })
   }
 
-  const [first] = form.parts
-  const values =
-    first?.step === null
-      ? valuesOf(first)
-      : Object.fromEntries(form.parts.map((part) => [part.step ?? '', valuesOf(part)]))
+  const values = Object.assign(
+    {},
+    ...form.parts.map((part) => (part.step === null ? valuesOf(part) : { [part.step]: valuesOf(part) })),
+  ) as Values
   return { values, files }
 }
 

@@ -31,7 +31,12 @@ export function useWizard(parts: readonly FormPart[], evaluation: FormEvaluation
     back: () => go(at - 1),
     next: () => go(at + 1),
     showProblem(problems) {
-      const to = shown.findIndex(({ step }) => [...problems.keys()].some((name) => name.startsWith(`${step}.`)))
+      const names = [...problems.keys()]
+      const to = shown.findIndex(({ step, fields }) =>
+        step === null
+          ? fields.some((field) => names.includes(field.name))
+          : names.some((name) => name.startsWith(`${step}.`)),
+      )
       if (to !== -1) go(to)
     },
   }
