@@ -133,7 +133,8 @@ test.each([
   async (name, at, sub, shown) => {
     const person = await newPerson(browser, address)
     const { page } = person
-    await page.goto(`${address}/forms/Deploy`)
+    // The place on the page, such as a line of an output, stands behind the #.
+    await page.goto(`${address}/forms/Deploy?from=9#L5`)
     at().nobodySignedIn()
     await provider(page, name).click()
     await page.getByText('The sign-in at the provider did not work.').waitFor()
@@ -142,8 +143,7 @@ test.each([
     at().sits(sub)
     await provider(page, name).click()
     await whoIs(page, shown)
-    expect(page.url()).toBe(`${address}/forms/Deploy`)
-    await page.getByRole('button', { name: 'Launch' }).waitFor()
+    expect(page.url()).toBe(`${address}/forms/Deploy?from=9#L5`)
     // Nothing that a script or another site could carry away.
     expect(await page.evaluate('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe(
       '{}{}',

@@ -86,7 +86,7 @@ function SignIn() {
 }
 
 function here(): string {
-  return location.pathname.slice(BASE.length) + location.search
+  return location.pathname.slice(BASE.length) + location.search + location.hash
 }
 
 function Head({ username, isAdmin }: { readonly username: string; readonly isAdmin: boolean }) {
