@@ -12,7 +12,7 @@ export interface ApiToken {
   created_at: string
   expires_at: string
   last_used_at: string | null
-  /** What it may be used for: read, launch (and what belongs to jobs), admin; null: whatever its owner may do */
+  /** What it may be used for: read, launch (which includes all about jobs), admin; null: everything that its owner may do */
   scopes?: ('read' | 'launch' | 'admin' | AnotherWord)[] | null
 }
 
@@ -40,7 +40,7 @@ export interface Appearance {
 export interface AuditList {
   count: number
   records: AuditRecord[]
-  /** Of the database: another one than before gives the same ids to other records */
+  /** Id of the database: if it is another one than before, ids may belong to other records now */
   database?: string
 }
 
@@ -60,14 +60,14 @@ export interface AuditRecord {
     id: string | null
     name: string | null
   }
-  /** Of the answer; null: the service ended before it answered */
+  /** Status of the answer; null: the control plane ended before it answered */
   status: number | null
   request_id: string
   /** Place in the chain; null: not chained yet */
   position: number | null
   /** SHA-256 over the record and the hash of the one before */
   hash: string | null
-  /** What was asked for beside the usual, such as force */
+  /** Special requests, such as force */
   detail: string | null
 }
 
@@ -119,7 +119,7 @@ export interface Credential {
   }
   /** Those of the file are changed in the file */
   source: 'database' | 'file' | AnotherWord
-  /** True when credentials.yaml has the name: the file wins */
+  /** True when credentials.yaml has a credential of the same name, which wins */
   overridden: boolean
 }
 
@@ -174,7 +174,7 @@ export interface FormEvaluation {
       }[]
       /** Why it could not be evaluated */
       waiting?: string
-      /** Its source is still asked: evaluate again to get the answer */
+      /** Its source has not answered yet: evaluate again to get the answer */
       asking?: boolean
     }
   >
@@ -204,7 +204,7 @@ export interface FormEvaluation {
           }[]
           /** Why it could not be evaluated */
           waiting?: string
-          /** Its source is still asked: evaluate again to get the answer */
+          /** Its source has not answered yet: evaluate again to get the answer */
           asking?: boolean
         }
       >
@@ -223,13 +223,13 @@ export interface FormEvaluation {
 export interface FormList {
   count: number
   records: ListedForm[]
-  /** For admins: what of the world around it each form needs; only those that do */
+  /** For admins: what each form needs from outside, such as databases; only forms that need something */
   needs?: {
     form: string
     needs: {
       /** database, rest, files, jq, dns, ssh, credentials, vars files, other system, missing */
       feature: string
-      /** The fields that need it; none: the form as a whole */
+      /** The fields that need it; none: the whole form */
       fields: string[]
       /** Databases, functions, credentials, files or systems that the form names for it */
       names: string[]
@@ -274,24 +274,24 @@ export interface Job {
     decided_by: string | null
     decided_by_type: string | null
     decided_at: string | null
-    /** What the approval is about; null: it was asked for by an older release */
+    /** The form and the files that the approval is about; null: an older release asked for the approval */
     subject?: {
       /** Hash of the manifest of the playbook folder; null: it could not be read */
       manifest_sha256: string | null
       /** Of the form with its subforms, constants and workflows; null: the form was gone */
       form_sha256: string | null
     } | null
-    /** It was given although its subject had changed since it was asked for */
+    /** It was given although the form or the files had changed since it was asked for */
     forced?: boolean
   } | null
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
   abandoned_at: string | null
-  /** Names the one run of the job, also where a restored database gave its number again */
+  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
   run_id?: string
-  /** When the job was made anew of what its runner had, because the database did not know it */
+  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
   adopted_at?: string | null
-  /** The schedule that started it; null: a person did, or its parent job */
+  /** The schedule that started it; null: a person or its parent job started it */
   schedule?: {
     id: number
     name: string
@@ -302,7 +302,7 @@ export interface Job {
   place?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
     since: string
-    /** When it fails for waiting, at the earliest: time counts only while the service works */
+    /** The earliest time at which it fails because it waited too long; time counts only while a control plane works */
     until: string | null
     /** Jobs that wait for the same runner and come first */
     before: number | null
@@ -340,17 +340,17 @@ export interface Job {
     /** Counted every few seconds while a connected runner has it */
     used_seconds: number
   } | null
-  /** Null: no playbook runs now, or there is nothing to estimate from */
+  /** Null: no playbook runs now, or there is no earlier run to estimate from */
   estimate?: {
     /** From 0 to 1. It never falls while the job runs */
     progress: number
-    /** By the median of earlier runs. 0: it takes longer than they did */
+    /** By the median of earlier runs. 0: it already takes longer than they did */
     left_seconds: number
     /** What is left by the quickest of them */
     shortest_seconds: number
     /** What is left by the slowest of them */
     longest_seconds: number
-    /** How many earlier runs of the form it is made from, five at most */
+    /** The number of earlier runs of the form that the estimate uses, five at most */
     runs: number
   } | null
   /** Every move of the status, oldest first */
@@ -374,7 +374,7 @@ export interface Job {
   }
   /** null for a job that consists of other jobs */
   integrity?: {
-    /** verified: what is stored has the length and SHA-256 that the runner recorded; null: nobody compared */
+    /** verified: the stored streams have the length and SHA-256 that the runner recorded; null: this was not compared */
     state: 'growing' | 'verified' | 'incomplete' | AnotherWord | null
     output_sha256: string | null
     events_sha256: string | null
@@ -608,7 +608,7 @@ export interface JobNodeRecord {
     failure: string[]
     always: string[]
   }
-  /** It starts when all links into it have fired, not with the first one */
+  /** It starts when all links into it have fired, and not already with the first one */
   all_parents: boolean
   status: 'waiting' | 'running' | 'approve' | 'success' | 'failed' | 'aborted' | 'skipped' | 'do not run' | AnotherWord
   /** Why it failed, was skipped or did not run */
@@ -640,7 +640,7 @@ export interface JobOutline {
     line?: number | null
     /** By the clock of the runner */
     started: string
-    /** When its last result came; null while more may come */
+    /** Time of its last result; null while more results may come */
     ended: string | null
     ok: number
     changed: number
@@ -651,7 +651,7 @@ export interface JobOutline {
     /** Hosts that began it or have a result */
     hosts: number
   }[]
-  /** The order of the last event that counts here: ask with after=last for changes */
+  /** The order of the last event that is included: ask with after=last for changes */
   last: number
   /** false: the run had more plays, tasks and hosts than are kept */
   complete: boolean
@@ -692,24 +692,24 @@ export interface JobRecord {
     decided_by: string | null
     decided_by_type: string | null
     decided_at: string | null
-    /** What the approval is about; null: it was asked for by an older release */
+    /** The form and the files that the approval is about; null: an older release asked for the approval */
     subject?: {
       /** Hash of the manifest of the playbook folder; null: it could not be read */
       manifest_sha256: string | null
       /** Of the form with its subforms, constants and workflows; null: the form was gone */
       form_sha256: string | null
     } | null
-    /** It was given although its subject had changed since it was asked for */
+    /** It was given although the form or the files had changed since it was asked for */
     forced?: boolean
   } | null
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
   abandoned_at: string | null
-  /** Names the one run of the job, also where a restored database gave its number again */
+  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
   run_id?: string
-  /** When the job was made anew of what its runner had, because the database did not know it */
+  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
   adopted_at?: string | null
-  /** The schedule that started it; null: a person did, or its parent job */
+  /** The schedule that started it; null: a person or its parent job started it */
   schedule?: {
     id: number
     name: string
@@ -719,7 +719,7 @@ export interface JobRecord {
   place?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
     since: string
-    /** When it fails for waiting, at the earliest: time counts only while the service works */
+    /** The earliest time at which it fails because it waited too long; time counts only while a control plane works */
     until: string | null
     /** Jobs that wait for the same runner and come first */
     before: number | null
@@ -750,17 +750,17 @@ export interface JobRecord {
       before: number
     } | null
   } | null
-  /** Null: no playbook runs now, or there is nothing to estimate from */
+  /** Null: no playbook runs now, or there is no earlier run to estimate from */
   estimate?: {
     /** From 0 to 1. It never falls while the job runs */
     progress: number
-    /** By the median of earlier runs. 0: it takes longer than they did */
+    /** By the median of earlier runs. 0: it already takes longer than they did */
     left_seconds: number
     /** What is left by the quickest of them */
     shortest_seconds: number
     /** What is left by the slowest of them */
     longest_seconds: number
-    /** How many earlier runs of the form it is made from, five at most */
+    /** The number of earlier runs of the form that the estimate uses, five at most */
     runs: number
   } | null
 }
@@ -791,20 +791,20 @@ export interface Launch {
   payload?: Record<string, unknown> | null
   /** Values of the fields by name; in a wizard, an object of values by step */
   rawFormData?: Record<string, unknown> | null
-  /** Names of credentials by the variables and credential fields of the form, in place of those that the form names. Under LAUNCH_VALIDATION=enforce another variable, or a credential that there is not, is 422, and the value of a field counts before what is said here; else other variables are dropped */
+  /** Names of credentials by variables and credential fields of the form. They replace those that the form names. With LAUNCH_VALIDATION=enforce, an unknown variable or credential is refused with 422, and the value of a field wins over this. Otherwise unknown variables are ignored */
   credentials?: Record<string, unknown> | null
-  /** By file field: what its upload was answered with */
+  /** By file field: the answer to its upload */
   files?: Record<string, unknown> | null
 }
 
 export interface Launched {
   /** Of the new job */
   id: number
-  /** There only when values were sent that belong to no field (LAUNCH_UNKNOWN_FIELDS=warn or ignore) */
+  /** Present only when values were sent that belong to no field (LAUNCH_UNKNOWN_FIELDS=warn or ignore) */
   unknown_fields?: string[]
 }
 
-/** Also the properties that only matter to a page */
+/** Also the properties that only pages use */
 export interface ListedForm {
   name: string
   type: string
@@ -852,7 +852,7 @@ export interface MadeNotificationTarget {
   enabled: boolean
   created_at: string
   created_by: string
-  /** If one was made: this is the only time that it is shown */
+  /** Present if the control plane made the secret; it is never shown again */
   secret?: string
 }
 
@@ -867,7 +867,7 @@ export interface NewApiToken {
   created_at: string
   expires_at: string
   last_used_at: string | null
-  /** What it may be used for: read, launch (and what belongs to jobs), admin; null: whatever its owner may do */
+  /** What it may be used for: read, launch (which includes all about jobs), admin; null: everything that its owner may do */
   scopes?: ('read' | 'launch' | 'admin' | AnotherWord)[] | null
   /** The bearer of requests; shown only now */
   token: string
@@ -894,9 +894,9 @@ export interface NewNotificationTarget {
 export interface NewRunnerAddress {
   /** Host and port where an agent with RTE_MODE=inbound listens, such as http://runner.example:8002 */
   address: string
-  /** What the runner there must be called; one with another name is turned away */
+  /** The name that the runner there must have; a runner with another name is turned away */
   name?: string | null
-  /** The only key that may answer there; the runner still waits for its approval */
+  /** Fingerprint of the only key that may answer there; the runner still waits for its approval */
   fingerprint?: string | null
 }
 
@@ -909,9 +909,9 @@ export interface NewSchedule {
   cron?: string | null
   /** The one start. Null: it starts as cron says */
   at?: string | null
-  /** In which cron counts, such as Europe/Berlin; UTC if left out */
+  /** Time zone of cron, such as Europe/Berlin; default UTC */
   time_zone?: string
-  /** For times at which no control plane worked: run once afterwards, or skip (if left out) */
+  /** For starts at whose time no control plane worked: run (start once afterwards) or skip (the default) */
   missed?: 'run' | 'skip' | AnotherWord
   /** Nothing is started */
   paused?: boolean
@@ -998,7 +998,7 @@ export interface OutputIndex {
   generation: number
   /** As the header X-Run-Id of the output */
   run_id?: string
-  /** By byte, a multiple of step: the byte, and the number of line ends before it */
+  /** For each multiple of step: the byte, and the number of line ends before it */
   points: number[][]
 }
 
@@ -1028,13 +1028,13 @@ export interface Profile {
   type: string
   email?: string
   groups: string[]
-  /** How many groups of the last sign-in were too many or too long to be kept, at least; no role names them */
+  /** At least so many groups of the last sign-in were not kept, because they were too many or too long; no role names them */
   groupsLeftOut?: number
   roles: string[]
-  /** Roles that name this user, but mean a deleted account that had the name; an admin may accept it */
+  /** Roles that name this user, but count for a deleted account of the same name until an admin accepts the name */
   rolesWithheld?: string[]
   options: Record<string, boolean>
-  /** There when the password has to be changed before anything else can be done */
+  /** Present when the user has to change the password before doing anything else */
   passwordMustChange?: boolean
 }
 
@@ -1042,7 +1042,7 @@ export interface Reencryption {
   message: string
   /** Values that are now encrypted with the new secret */
   reencrypted: number
-  /** Values that no known secret opens; they stay as they are */
+  /** Values that cannot be decrypted with any known secret; they stay as they are */
   unreadable: number
 }
 
@@ -1054,7 +1054,7 @@ export interface Relaunched {
 
 export interface Role {
   name: string
-  /** Everyone has this role, so no accounts are named */
+  /** Everybody has this role, so no accounts are listed */
   everyone: boolean
   /** Whose members have it, such as local/ops */
   groups: string[]
@@ -1074,7 +1074,7 @@ export interface Role {
     type: string
     enabled: boolean
   }[]
-  /** How many accounts have it now; 0 for the role of everyone */
+  /** How many accounts have it now; 0 for a role that everybody has */
   account_count: number
 }
 
@@ -1100,7 +1100,7 @@ export interface Runner {
   ansible_version: string | null
   /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
   isolation?: string | null
-  /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
+  /** Playbooks at the same time, 0 = no limit: the number that an admin set, or else that of the agent */
   max_jobs: number
   /** What the agent says */
   agent_max_jobs: number
@@ -1116,7 +1116,7 @@ export interface Runner {
   description: string
   /** Who marked the request, so that it stays listed when the runner that asks has left */
   kept_by?: string | null
-  /** Another process was refused for continuing this identity; where it called from, if that is known */
+  /** Another process that used the same identity was refused; its address, if that is known */
   clone: {
     seen_at: string
     host: string | null
@@ -1127,9 +1127,9 @@ export interface Runner {
 export interface RunnerAddress {
   id: number
   address: string
-  /** What the runner there must be called; null: anything */
+  /** The name that the runner there must have; null: any name */
   name?: string | null
-  /** The only key that may answer there; null: any */
+  /** Fingerprint of the only key that may answer there; null: any key */
   fingerprint: string | null
   created_at: string
   created_by: string
@@ -1144,15 +1144,15 @@ export interface RunnerAddressList {
   records: RunnerAddress[]
 }
 
-/** What is left out stays; max_jobs null gives way to what the agent says */
+/** Properties that are left out stay as they are. With max_jobs null the number of the agent counts */
 export interface RunnerChanges {
-  /** What forms and roles call the runner; its agent need not be started with the same name */
+  /** The name of the runner in forms and roles; its agent need not be started with the same name */
   name?: string
   enabled?: boolean
   is_default?: boolean
   description?: string
   max_jobs?: number | null
-  /** Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later */
+  /** Whether a waiting request stays in the list when its runner has disconnected; otherwise it is removed a minute later */
   keep?: boolean
 }
 
@@ -1164,11 +1164,11 @@ export interface RunnerList {
 export interface RunnerOrphan {
   runner_id: number
   runner: string
-  /** Names the job: its number may be that of another job here */
+  /** Names the job: its number on the runner may be that of another job here */
   run_id: string
   /** The number that the job has on its runner */
   number: number
-  /** Why it is not adopted by itself: it was claimed from a control plane of another key, it is the run of another runner here, its agent is too old to describe it, or its claim cannot be read */
+  /** Why it is not adopted automatically: it was claimed from a control plane with another key, its run belongs to another runner here, its agent is too old to describe it, or its claim cannot be read */
   reason: 'other_service' | 'other_runner' | 'old_agent' | 'no_description' | AnotherWord
   /** Fingerprint of the control plane that it belongs to */
   service: string | null
@@ -1183,7 +1183,7 @@ export interface RunnerOrphan {
   claimed_at: string | null
   /** When its runner named it last */
   reported_at: string
-  /** What the runner is told as soon as it is there */
+  /** What the runner is told as soon as it is connected */
   decision: 'adopt' | 'end' | 'forget' | AnotherWord | null
   decided_by: string | null
 }
@@ -1207,9 +1207,9 @@ export interface Schedule {
   cron: string | null
   /** The one start. Null: it starts as cron says */
   at: string | null
-  /** In which cron counts, such as Europe/Berlin; UTC if left out */
+  /** Time zone of cron, such as Europe/Berlin; default UTC */
   time_zone: string
-  /** For times at which no control plane worked: run once afterwards, or skip (if left out) */
+  /** For starts at whose time no control plane worked: run (start once afterwards) or skip (the default) */
   missed: 'run' | 'skip' | AnotherWord
   /** Nothing is started */
   paused: boolean
@@ -1244,9 +1244,9 @@ export interface ScheduleChange {
   cron?: string | null
   /** The one start. Null: it starts as cron says */
   at?: string | null
-  /** In which cron counts, such as Europe/Berlin; UTC if left out */
+  /** Time zone of cron, such as Europe/Berlin; default UTC */
   time_zone?: string
-  /** For times at which no control plane worked: run once afterwards, or skip (if left out) */
+  /** For starts at whose time no control plane worked: run (start once afterwards) or skip (the default) */
   missed?: 'run' | 'skip' | AnotherWord
   /** Nothing is started */
   paused?: boolean
@@ -1268,24 +1268,24 @@ export interface SentOn {
 }
 
 export interface ServiceKey {
-  /** Of the key by which the control plane proves itself to runners */
+  /** Of the key with which the control plane proves its identity to runners */
   fingerprint: string
   created_at: string
-  /** Fingerprints of keys before it, the newest first: a runner that trusts one of them follows */
+  /** Fingerprints of the former keys, the newest first: a runner that trusts one of them trusts the new key, too */
   previous: string[]
 }
 
 export interface ServiceKeyRotation {
   /** Rotate only if this is the key now, so that a repeated request rotates once */
   fingerprint?: string
-  /** The old key does not sign the new one: each runner has to be told by hand */
+  /** The old key does not sign the new one, so an admin has to tell each runner the new fingerprint */
   break_succession?: boolean
 }
 
 export interface ServiceSetting {
   /** As in the environment, such as JOB_RETENTION_DAYS */
   name: string
-  /** What is in force; null: none. A secret is always ******** */
+  /** The value that counts; null: none. A secret is always ******** */
   value: string | null
   secret: boolean
   /** False: nobody gave a value, so this is the default */
@@ -1310,19 +1310,19 @@ export interface SignInKinds {
   azureAdEnabled: boolean
   /** GET /auth/oidc begins a sign-in at a provider of OpenID Connect */
   oidcEnabled: boolean
-  /** PUBLIC_URL: where a browser has to begin, since it comes back there */
+  /** PUBLIC_URL: a browser has to begin the sign-in at this address, because the provider sends it back there */
   publicUrl?: string
 }
 
 export interface SignedIn {
   username: string
-  /** There when the password has to be changed before anything else can be done */
+  /** Present when the user has to change the password before doing anything else */
   passwordMustChange?: boolean
 }
 
 export interface SignedOut {
   message: string
-  /** Of a user of oidc or azuread: where the session at the provider is ended */
+  /** For users of oidc or azuread: the address at which the session at the provider is ended */
   logoutUrl?: string
 }
 
@@ -1335,7 +1335,7 @@ export interface Tokens {
   token: string
   /** Good once, for the next pair */
   refreshtoken: string
-  /** There when the password has to be changed before anything else can be done */
+  /** Present when the user has to change the password before doing anything else */
   passwordMustChange?: boolean
 }
 
@@ -1367,9 +1367,9 @@ export interface User {
   /** The user has to change the password at the next sign-in */
   password_must_change?: boolean
   created: string
-  /** The deleted account that had this name, 0 when its id is not known; null: nobody, or it was accepted */
+  /** Id of the deleted account that had this name, 0 when its id is not known; null: there was none, or the name was accepted */
   name_had_by?: number | null
-  /** Roles that name this user, but mean that account, until an admin accepts the name for this one */
+  /** Roles that name this user, but count for the deleted account until an admin accepts the name for this one */
   roles_withheld?: string[]
 }
 
@@ -2421,9 +2421,9 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<AuditList>
-  /** Look whether the audit trail is as it was written (admin)
+  /** Check that the audit trail was not changed (admin)
    *
-   * Reads every record. With position and hash also whether the chain still has that record, which an earlier call gave as its head: whoever can write the database could have made a new chain. */
+   * Reads every record. With position and hash it also checks that the chain still has that record. An earlier call gave it as the head of the chain. This finds a chain that somebody with access to the database has made again. */
   verifyAudit(
     request?: {
       /** Of a head that was noted before; needs hash */
@@ -2435,7 +2435,7 @@ export interface Operations {
   ): Promise<AuditVerification>
   /** What the header shows */
   getAppearance(request?: NoParameters, options?: RequestOptions): Promise<Appearance>
-  /** Change what is given of what the header shows (admin) */
+  /** Change the given texts in the header of the pages (admin) */
   changeAppearance(
     request: {
       body: {
@@ -2447,7 +2447,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Appearance>
-  /** The web addresses that are told of events (admin) */
+  /** The targets: web addresses that get notifications of events (admin) */
   listNotificationTargets(request?: NoParameters, options?: RequestOptions): Promise<NotificationTargetList>
   /** Tell a web address of events (admin) */
   createNotificationTarget(
@@ -2456,7 +2456,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<MadeNotificationTarget>
-  /** Change what is given of a target (admin); without a secret the stored one stays */
+  /** Change the given properties of a target (admin); without a secret the stored one stays */
   changeNotificationTarget(
     request: {
       /** A whole number */
@@ -2465,7 +2465,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<NotificationTarget>
-  /** Remove a target (admin); what waits for it is given up */
+  /** Remove a target, and give up the notifications that wait for it (admin) */
   deleteNotificationTarget(
     request: {
       /** A whole number */
@@ -2494,7 +2494,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<NotificationList>
-  /** Send a notification once more, whatever became of it (admin) */
+  /** Send a notification again, also one that was sent or given up (admin) */
   retryNotification(
     request: {
       /** A whole number */
@@ -2502,7 +2502,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Notification>
-  /** Send a mail at once, and say what came of it (admin) */
+  /** Send a test mail at once, and answer with the result (admin) */
   sendTestMail(
     request: {
       body: TestMail
@@ -2519,17 +2519,17 @@ export interface Operations {
    * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect.
    * A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session. */
   watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
-  /** Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory */
+  /** Sign in with HTTP Basic or with a JSON body: a local user, or else a user of the directory */
   login(
     request: {
-      /** token is then an API token that is good so many days, for who may have one; at most API_TOKEN_MAX_DAYS */
+      /** If given, token is an API token for so many days (at most API_TOKEN_MAX_DAYS), if the user may have one */
       expiryDays?: number | string
       /** What that API token is for */
       name?: string
       body: {
         username: string
         password: string
-        /** token is then an API token that is good so many days, for who may have one; at most API_TOKEN_MAX_DAYS */
+        /** If given, token is an API token for so many days (at most API_TOKEN_MAX_DAYS), if the user may have one */
         expiryDays?: number | string
         /** What that API token is for */
         name?: string
@@ -2562,7 +2562,7 @@ export interface Operations {
   ): Promise<SignedIn>
   /** Sign this browser out; ends the session of the request, whatever kind it is of */
   endBrowserSession(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
-  /** The kinds of users that can sign in beside local ones */
+  /** The kinds of users that can sign in besides local ones */
   getSignInKinds(request?: NoParameters, options?: RequestOptions): Promise<SignInKinds>
   /** The page that asks whether the command line may be signed in */
   askSignIn(
@@ -2572,7 +2572,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
-  /** Tokens for the code that a browser brought back to the program that opened it; works once */
+  /** Exchange a code for tokens: the browser brought the code back to the program that opened it; works once */
   exchangeSignInCode(
     request: {
       body: {
@@ -2585,7 +2585,7 @@ export interface Operations {
   ): Promise<Tokens>
   /** The signed-in user */
   getProfile(request?: NoParameters, options?: RequestOptions): Promise<Profile>
-  /** Change the own password; ends all sessions and API tokens of the user, this session too */
+  /** Change the password of the caller; ends all sessions and API tokens of the caller, also this session */
   changePassword(
     request: {
       body: {
@@ -2597,15 +2597,15 @@ export interface Operations {
   ): Promise<Message>
   /** The own API tokens, newest first */
   listApiTokens(request?: NoParameters, options?: RequestOptions): Promise<ApiTokenList>
-  /** Make an API token, shown once (role option allowApiTokens, and not with an API token) */
+  /** Make an API token, which is shown only once (needs the role option allowApiTokens; not possible with an API token) */
   createApiToken(
     request?: {
       body?: {
         /** What it is for */
         name?: string
-        /** 30 when left out; at most API_TOKEN_MAX_DAYS */
+        /** Default 30; at most API_TOKEN_MAX_DAYS */
         expiryDays?: number
-        /** What it may be used for; left out: everything that the roles allow. launch includes read, admin everything */
+        /** What it may be used for; by default everything that the roles allow. launch includes read, and admin includes everything */
         scopes?: ('read' | 'launch' | 'admin' | AnotherWord)[]
       } | null
     },
@@ -2644,9 +2644,9 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<User>
-  /** Change what is given of a user (admin); blocking or a new password ends sessions and API tokens
+  /** Change the given properties of a user (admin); blocking or a new password ends the sessions and API tokens
    *
-   * Of a user who is not local only enabled can be changed */
+   * For a user who is not local, only enabled can be changed */
   changeUser(
     request: {
       /** A whole number */
@@ -2672,7 +2672,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** Have roles that name this user mean this account, though a deleted one had the name (admin) */
+  /** Let the roles that name this user count for this account, although a deleted account had the same name (admin) */
   acceptUserName(
     request: {
       /** A whole number */
@@ -2682,13 +2682,13 @@ export interface Operations {
   ): Promise<User>
   /** The roles of config.yaml, and which accounts have them (admin) */
   listRoles(request?: NoParameters, options?: RequestOptions): Promise<RoleList>
-  /** Encrypt everything that is stored with a new secret (admin)
+  /** Encrypt all stored secrets with a new secret (admin)
    *
-   * With ENCRYPTION_SECRET as a setting no new one is made: everything is encrypted with the one that the setting says. May be repeated after a failure. */
+   * If ENCRYPTION_SECRET is a setting, no new secret is made: everything is encrypted with that of the setting. May be repeated after a failure. */
   rotateEncryptionSecret(request?: NoParameters, options?: RequestOptions): Promise<Reencryption>
-  /** Sign tokens with a new secret from now on; those that are out are good until they expire (admin) */
+  /** Sign access tokens with a new secret from now on; existing tokens stay valid until they expire (admin) */
   rotateAccessTokenSecret(request?: NoParameters, options?: RequestOptions): Promise<Message>
-  /** The own sign-ins that are not over, newest first */
+  /** The open sessions of the caller, the newest first */
   listOwnSessions(request?: NoParameters, options?: RequestOptions): Promise<OwnSessionList>
   /** End an own sign-in, its event streams too */
   endOwnSession(
@@ -2697,7 +2697,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** Sign-ins and API tokens that are not over, newest first (admin) */
+  /** Open sessions and valid API tokens of all users, the newest first (admin) */
   listSessions(
     request?: {
       /** Only those of this user */
@@ -2705,7 +2705,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<UserSessionList>
-  /** End a sign-in or an API token of anybody (admin) */
+  /** End a session or an API token of any user (admin) */
   endSession(
     request: {
       id: string
@@ -2753,7 +2753,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Credential>
-  /** Change what is given of a credential (admin); without a password the stored one stays */
+  /** Change the given properties of a credential (admin); without a password the stored one stays */
   changeCredential(
     request: {
       /** A whole number */
@@ -2794,9 +2794,9 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** The key by which the control plane proves itself to runners (admin) */
+  /** The key with which the control plane proves its identity to runners (admin) */
   getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
-  /** Replace the key; runners that trust the old one follow (admin) */
+  /** Replace the key; runners that trust the old key trust the new one, too (admin) */
   rotateServiceKey(
     request: {
       body: ServiceKeyRotation
@@ -2818,14 +2818,14 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<ListedForm>
-  /** What a launch of the form with these values would say, without launching */
+  /** What the answer to a launch with these values would be, without a launch */
   evaluateForm(
     request: {
       name: string
       body: {
         rawFormData?: Record<string, unknown> | null
         files?: Record<string, unknown> | null
-        /** Seconds to wait for sources that the form asks; 1 when left out */
+        /** Seconds to wait for the sources that the form asks; default 1 */
         wait?: number | null
         /** The field that was changed last */
         changed?: string | null
@@ -2840,7 +2840,7 @@ export interface Operations {
         formName?: string | null
         subformName?: string | null
         fieldName?: string | null
-        /** What the placeholders of the field stand for; constants and the user are those of the service */
+        /** The values for the placeholders of the field; constants and the user come from the control plane */
         values?: Record<string, unknown> | null
       }
     },
@@ -2853,7 +2853,7 @@ export interface Operations {
         formName?: string | null
         subformName?: string | null
         fieldName?: string | null
-        /** What the placeholders of the field stand for; constants and the user are those of the service */
+        /** The values for the placeholders of the field; constants and the user come from the control plane */
         values?: Record<string, unknown> | null
       }
     },
@@ -2897,9 +2897,9 @@ export interface Operations {
       /** A whole number */
       id: number
       body?: {
-        /** Laid over the kept field values; empty: as it ran */
+        /** Field values that replace the kept ones; empty: the same values */
         values?: Record<string, unknown> | null
-        /** By file field: what another upload was answered with, or null for none */
+        /** By file field: the answer to another upload, or null for no file */
         files?: Record<string, unknown> | null
       } | null
     },
@@ -2916,7 +2916,7 @@ export interface Operations {
   ): Promise<Launched>
   /** List jobs, newest first
    *
-   * For the next page ask with before=next. With If-None-Match: the ETag of an earlier answer, a list that has not changed is 304 without a body. */
+   * For the next page ask with before=next. With If-None-Match and the ETag of an earlier answer, a list that has not changed is answered with 304 and without a body. */
   listJobs(
     request?: {
       /** Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher */
@@ -2950,7 +2950,7 @@ export interface Operations {
   ): Promise<JobList>
   /** One job with its output
    *
-   * With output=false the answer also has can, place, estimate, history, streams and integrity, which a page shows of a job. */
+   * With output=false the answer also has can, place, estimate, history, streams and integrity, which the page of a job shows. */
   getJob(
     request: {
       /** true for plain text, else HTML */
@@ -2972,7 +2972,7 @@ export interface Operations {
   ): Promise<Message>
   /** Abort a running job
    *
-   * An abandoned job is aborted with abandoned=true only: that is kept until its runner is there, which then ends the job. A job that has ended until then keeps its real end. */
+   * An abandoned job is aborted only with abandoned=true. The request is stored until its runner is connected, which then ends the job. If the job has ended by itself before that, its real outcome counts. */
   abortJob(
     request: {
       /** true: also a job that is abandoned; its runner hears of it when it is there */
@@ -2986,7 +2986,7 @@ export interface Operations {
   getJobApprovals(request?: NoParameters, options?: RequestOptions): Promise<number>
   /** Approve a job that waits for it
    *
-   * Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked one, fails with that reason. 409 changed_since_asked: the playbook folder or the form is not what the approval was asked for; details has the hashes asked and now. With force the job runs what is there now. */
+   * The caller needs a role that the approval names, or is an admin. For a job of the caller the approval also needs allowSelf, unless the caller is an admin. The job fails with the reason if its runner does not exist any more or is turned off, if its owner may not use the runner any more, or if the account of its owner was deleted or blocked. 409 changed_since_asked: the playbook folder or the form has changed since the approval was asked for; details has the hashes of both. With force the job runs what is there now. */
   approveJob(
     request: {
       /** true: approve what is there now, although it has changed */
@@ -3002,7 +3002,7 @@ export interface Operations {
   ): Promise<Message>
   /** Refuse the approval of a job, which then never runs
    *
-   * Takes a role that the approval names, or an admin, or the job’s owner. */
+   * The caller needs a role that the approval names, is an admin, or owns the job. */
   rejectJob(
     request: {
       /** A whole number */
@@ -3029,7 +3029,7 @@ export interface Operations {
       task?: string
       /** Only events of this type */
       type?: string
-      /** Only what came of tasks at hosts, with this outcome */
+      /** Only results of tasks at hosts with this outcome */
       status?: 'ok' | 'changed' | 'failed' | 'ignored' | 'rescued' | 'skipped' | 'unreachable' | AnotherWord
       /** As status, with one or several of these, with commas: ok,changed,failed,ignored,rescued,skipped,unreachable */
       outcome?: string
@@ -3084,7 +3084,7 @@ export interface Operations {
   ): Promise<JobMatrix>
   /** Where a text stands in the output
    *
-   * A search takes a second at most; next is where to go on. A user may have two at a time (429). */
+   * A search takes a second at most; next says where to go on. A user may have two searches at the same time (429). */
   getJobOutputSearch(
     request: {
       /** Literal text */
@@ -3102,7 +3102,7 @@ export interface Operations {
   ): Promise<OutputHits>
   /** What was printed for a host, for a task, or for a task at a host
    *
-   * 409 output_without_marks: the runner is of an older release, or its ansible prints at the end only. */
+   * 409 output_without_marks: the runner has an older release, or its ansible prints everything at the end. */
   getJobOutputPieces(
     request: {
       /** Only what was printed for this host */
@@ -3142,7 +3142,7 @@ export interface Operations {
   ): Promise<OutputIndex>
   /** The steps or nodes of a multistep or workflow job
    *
-   * In the order of the plan, with how they stand and what follows them. Steps are a chain. A job that does not consist of other jobs answers 404. */
+   * In the order of the plan, each with its state and with what follows it. Steps follow each other. 404 for a job without child jobs. */
   getJobNodes(
     request: {
       /** A whole number */
@@ -3152,7 +3152,7 @@ export interface Operations {
   ): Promise<JobNodeList>
   /** One node of a workflow job
    *
-   * How it stands, its job with its extra variables, and what it published with set_stats. A job that is no workflow has no nodes and answers 404. */
+   * Its state, its job with its extra variables, and what it published with set_stats. 404 for a job that is no workflow. */
   getJobNode(
     request: {
       /** A whole number */
@@ -3191,14 +3191,14 @@ export interface Operations {
         decided_by: string | null
         decided_by_type: string | null
         decided_at: string | null
-        /** What the approval is about; null: it was asked for by an older release */
+        /** The form and the files that the approval is about; null: an older release asked for the approval */
         subject?: {
           /** Hash of the manifest of the playbook folder; null: it could not be read */
           manifest_sha256: string | null
           /** Of the form with its subforms, constants and workflows; null: the form was gone */
           form_sha256: string | null
         } | null
-        /** It was given although its subject had changed since it was asked for */
+        /** It was given although the form or the files had changed since it was asked for */
         forced?: boolean
       } | null
     }
@@ -3210,7 +3210,7 @@ export interface Operations {
   }>
   /** What differs between a job and the last good run of its form, or another job
    *
-   * The last good run is the newest job before this one that ran the same, ended success, and that the caller may see in lists; 404 no_run_to_compare: there is none. The caller has to be allowed to read both jobs. What belongs to the other job begins with with_. */
+   * The last good run is the newest job before this one that ran the same, ended as success, and is in the lists of the caller. 404 no_run_to_compare: there is none. The caller must have the right to read both jobs. Properties of the other job begin with with_. */
   compareJob(
     request: {
       /** The id of the other job */
@@ -3239,7 +3239,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Schedule>
-  /** Change what is given of a schedule (its owner) */
+  /** Change the given properties of a schedule (only its owner) */
   changeSchedule(
     request: {
       /** A whole number */
@@ -3284,7 +3284,7 @@ export interface Operations {
   ): Promise<Schedule>
   /** Upload the file of a file field
    *
-   * For who may use a form with a file field. 413 over UPLOAD_MAX_GB and over the quota of the user (upload_quota); 503 over the quota of all users (upload_quota_of_all) and when the disk has no room beside what is kept free (upload_disk_full). Uploads under way count with all that they say they bring. */
+   * Only for users who may use a form with a file field. 413: larger than UPLOAD_MAX_GB, or over the quota of the user (upload_quota). 503: over the quota of all users (upload_quota_of_all), or not enough free space on the disk (upload_disk_full). Uploads that are under way count with their announced size. */
   uploadFile(
     request: {
       body: FormData
@@ -3293,7 +3293,7 @@ export interface Operations {
   ): Promise<Upload>
   /** List join tokens */
   listJoinTokens(request?: NoParameters, options?: RequestOptions): Promise<JoinTokenList>
-  /** Make a join token, shown once, good for one runner */
+  /** Make a join token for one runner, which is shown only once */
   createJoinToken(
     request?: {
       body?: {
@@ -3392,7 +3392,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** Let the process in that was refused as a clone: the state folder of the runner was restored */
+  /** Let in the process that was refused as a clone, because the state folder of the runner was restored */
   acceptRunner(
     request: {
       /** A whole number */
@@ -3402,7 +3402,7 @@ export interface Operations {
   ): Promise<Message>
   /** List jobs of runners that wait for an admin */
   listRunnerOrphans(request?: NoParameters, options?: RequestOptions): Promise<RunnerOrphanList>
-  /** Have an unknown job of a runner adopted: it becomes a job here and ends as it does */
+  /** Adopt an unknown job of a runner: it becomes a job here and gets its real outcome */
   adoptRunnerOrphan(
     request: {
       /** A whole number */
@@ -3420,7 +3420,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** End an unknown job and remove what its runner has of it */
+  /** End an unknown job, and remove everything that its runner has of it */
   forgetRunnerOrphan(
     request: {
       /** A whole number */

@@ -21,7 +21,8 @@ const tokenFields = {
     nullable(
       Type.Array(Type.Enum([...TOKEN_SCOPES]), {
         description:
-          'What it may be used for: read, launch (and what belongs to jobs), admin; null: whatever its owner may do',
+          'What it may be used for: read, launch (which includes all about jobs), admin; null: everything that its owner ' +
+          'may do',
       }),
     ),
   ),
@@ -40,14 +41,13 @@ const NewToken = Type.Object(
 const TokenBody = nullable(
   Type.Object({
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'What it is for' })),
-    expiryDays: Type.Optional(
-      Type.Integer({ minimum: 1, description: '30 when left out; at most API_TOKEN_MAX_DAYS' }),
-    ),
+    expiryDays: Type.Optional(Type.Integer({ minimum: 1, description: 'Default 30; at most API_TOKEN_MAX_DAYS' })),
     scopes: Type.Optional(
       Type.Array(Type.Enum([...TOKEN_SCOPES]), {
         minItems: 1,
         description:
-          'What it may be used for; left out: everything that the roles allow. launch includes read, admin everything',
+          'What it may be used for; by default everything that the roles allow. launch includes read, and admin includes ' +
+          'everything',
       }),
     ),
   }),
@@ -84,7 +84,8 @@ export function profileTokenRoutes(deps: { readonly apiTokens: ApiTokens }): Fas
         config: { ...LIMITED, audit: audited('create') },
         schema: {
           tags,
-          summary: 'Make an API token, shown once (role option allowApiTokens, and not with an API token)',
+          summary:
+            'Make an API token, which is shown only once (needs the role option allowApiTokens; not possible with an API token)',
           operationId: 'createApiToken',
           body: TokenBody,
           response: answers(NewToken, 400, 403, 409, 429),

@@ -15,18 +15,20 @@ const Profile = Type.Object(
     groupsLeftOut: Type.Optional(
       Type.Integer({
         description:
-          'How many groups of the last sign-in were too many or too long to be kept, at least; no role names them',
+          'At least so many groups of the last sign-in were not kept, because they were too many or too long; no role ' +
+          'names them',
       }),
     ),
     roles: Type.Array(Type.String()),
     rolesWithheld: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Roles that name this user, but mean a deleted account that had the name; an admin may accept it',
+        description:
+          'Roles that name this user, but count for a deleted account of the same name until an admin accepts the name',
       }),
     ),
     options: Type.Record(Type.String(), Type.Boolean()),
     passwordMustChange: Type.Optional(
-      Type.Boolean({ description: 'There when the password has to be changed before anything else can be done' }),
+      Type.Boolean({ description: 'Present when the user has to change the password before doing anything else' }),
     ),
   },
   { title: 'Profile' },
@@ -66,7 +68,8 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
         config: { ...LIMITED, audit: { action: 'profile.password', kind: 'user' }, beforePasswordChange: true },
         schema: {
           tags: ['profile'],
-          summary: 'Change the own password; ends all sessions and API tokens of the user, this session too',
+          summary:
+            'Change the password of the caller; ends all sessions and API tokens of the caller, also this session',
           operationId: 'changePassword',
           body: Type.Object({ password: Type.String(), currentPassword: Type.String({ maxLength: 1024 }) }),
           response: answers(Message, 400, 403, 409, 429),

@@ -16,7 +16,7 @@ const limit = (description: string) => nullable(names(`${description}; null: not
 const RoleRecord = Type.Object(
   {
     name: Type.String(),
-    everyone: Type.Boolean({ description: 'Everyone has this role, so no accounts are named' }),
+    everyone: Type.Boolean({ description: 'Everybody has this role, so no accounts are listed' }),
     groups: names('Whose members have it, such as local/ops'),
     users: names('Who has it by name, such as ldap/jdoe'),
     options: Type.Record(Type.String(), Type.Boolean()),
@@ -32,7 +32,7 @@ const RoleRecord = Type.Object(
       }),
       { description: `The accounts that have it now, at most ${MOST_NAMED}` },
     ),
-    account_count: Type.Integer({ description: 'How many accounts have it now; 0 for the role of everyone' }),
+    account_count: Type.Integer({ description: 'How many accounts have it now; 0 for a role that everybody has' }),
   },
   { title: 'Role' },
 )

@@ -36,7 +36,7 @@ export function sessionRoutes({ sessions }: { readonly sessions: SessionRecords 
       {
         schema: {
           tags: ['profile'],
-          summary: 'The own sign-ins that are not over, newest first',
+          summary: 'The open sessions of the caller, the newest first',
           operationId: 'listOwnSessions',
           response: answers(listOf(OwnSession)),
         },
@@ -80,7 +80,7 @@ function everySessionRoutes({ sessions }: { readonly sessions: SessionRecords })
         onRequest: requireAdmin,
         schema: {
           tags: ['users'],
-          summary: 'Sign-ins and API tokens that are not over, newest first (admin)',
+          summary: 'Open sessions and valid API tokens of all users, the newest first (admin)',
           operationId: 'listSessions',
           querystring: Type.Object({
             user_id: Type.Optional(integerText('Only those of this user')),
@@ -103,7 +103,7 @@ function everySessionRoutes({ sessions }: { readonly sessions: SessionRecords })
         config: audited('session.end'),
         schema: {
           tags: ['users'],
-          summary: 'End a sign-in or an API token of anybody (admin)',
+          summary: 'End a session or an API token of any user (admin)',
           operationId: 'endSession',
           params: Id,
           response: answers(Message, 403, 404),

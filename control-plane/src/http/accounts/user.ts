@@ -25,13 +25,15 @@ const User = Type.Object(
       nullable(
         Type.Integer({
           description:
-            'The deleted account that had this name, 0 when its id is not known; null: nobody, or it was accepted',
+            'Id of the deleted account that had this name, 0 when its id is not known; null: there was none, or the name ' +
+            'was accepted',
         }),
       ),
     ),
     roles_withheld: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Roles that name this user, but mean that account, until an admin accepts the name for this one',
+        description:
+          'Roles that name this user, but count for the deleted account until an admin accepts the name for this one',
       }),
     ),
   },
@@ -121,8 +123,9 @@ function userChangeRoutes({ accounts, requireAdminForUser, show }: UserChangeDep
         onRequest: requireAdminForUser,
         schema: {
           tags: ['users'],
-          summary: 'Change what is given of a user (admin); blocking or a new password ends sessions and API tokens',
-          description: 'Of a user who is not local only enabled can be changed',
+          summary:
+            'Change the given properties of a user (admin); blocking or a new password ends the sessions and API tokens',
+          description: 'For a user who is not local, only enabled can be changed',
           params: IdParams,
           body: UserChanges,
           response: answers(User, 400, 403, 404, 409),
@@ -138,7 +141,8 @@ function userChangeRoutes({ accounts, requireAdminForUser, show }: UserChangeDep
         config: { audit: { action: 'user.accept-name', kind: 'user' } },
         schema: {
           tags: ['users'],
-          summary: 'Have roles that name this user mean this account, though a deleted one had the name (admin)',
+          summary:
+            'Let the roles that name this user count for this account, although a deleted account had the same name (admin)',
           operationId: 'acceptUserName',
           params: IdParams,
           response: answers(User, 400, 403, 404),

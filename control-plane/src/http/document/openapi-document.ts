@@ -26,7 +26,7 @@ const REFUSALS: Readonly<Record<string, { readonly name: string; readonly text: 
 
 const HEADERS: JsonObject = {
   'X-Request-Id': {
-    description: 'The request in the log of the service: the one that the client sent, if it is fit for it',
+    description: 'The id of the request in the log of the control plane: the one that the client sent, if it is usable',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,64}$' },
   },

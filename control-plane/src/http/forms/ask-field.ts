@@ -14,7 +14,7 @@ const Body = Type.Object({
   values: Type.Optional(
     nullable(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'What the placeholders of the field stand for; constants and the user are those of the service',
+        description: 'The values for the placeholders of the field; constants and the user come from the control plane',
       }),
     ),
   ),

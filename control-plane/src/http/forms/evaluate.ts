@@ -13,7 +13,9 @@ const Field = Type.Object({
   choices: Type.Optional(Type.Array(Type.Unknown())),
   errors: Type.Array(Type.Object({ type: Type.String(), description: Type.String() })),
   waiting: Type.Optional(Type.String({ description: 'Why it could not be evaluated' })),
-  asking: Type.Optional(Type.Boolean({ description: 'Its source is still asked: evaluate again to get the answer' })),
+  asking: Type.Optional(
+    Type.Boolean({ description: 'Its source has not answered yet: evaluate again to get the answer' }),
+  ),
 })
 
 const Evaluation = Type.Object(
@@ -53,7 +55,7 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
         config: { longBody: true, audit: { action: 'form.evaluate.read', kind: 'form', isRead: true } },
         schema: {
           tags: ['forms'],
-          summary: 'What a launch of the form with these values would say, without launching',
+          summary: 'What the answer to a launch with these values would be, without a launch',
           operationId: 'evaluateForm',
           params: Type.Object({ name: Type.String() }),
           body: Type.Object({
@@ -64,7 +66,7 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
                 Type.Integer({
                   minimum: 0,
                   maximum: 60,
-                  description: 'Seconds to wait for sources that the form asks; 1 when left out',
+                  description: 'Seconds to wait for the sources that the form asks; default 1',
                 }),
               ),
             ),

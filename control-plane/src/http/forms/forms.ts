@@ -17,7 +17,7 @@ const ListedForm = Type.Object(
     categories: Type.Array(Type.String()),
     fields: Type.Array(Type.Unknown()),
   },
-  { title: 'ListedForm', additionalProperties: true, description: 'Also the properties that only matter to a page' },
+  { title: 'ListedForm', additionalProperties: true, description: 'Also the properties that only pages use' },
 )
 
 const LeftOut = Type.Object({
@@ -32,7 +32,7 @@ const Needs = Type.Object({
   needs: Type.Array(
     Type.Object({
       feature: Type.String({ description: FORM_FEATURES.join(', ') }),
-      fields: Type.Array(Type.String(), { description: 'The fields that need it; none: the form as a whole' }),
+      fields: Type.Array(Type.String(), { description: 'The fields that need it; none: the whole form' }),
       names: Type.Array(Type.String(), {
         description: 'Databases, functions, credentials, files or systems that the form names for it',
       }),
@@ -44,7 +44,9 @@ const FormList = Type.Object(
   {
     ...listOf(ListedForm).properties,
     needs: Type.Optional(
-      Type.Array(Needs, { description: 'For admins: what of the world around it each form needs; only those that do' }),
+      Type.Array(Needs, {
+        description: 'For admins: what each form needs from outside, such as databases; only forms that need something',
+      }),
     ),
     errors: Type.Optional(
       Type.Array(LeftOut, { description: 'For admins: forms and workflows that were left out, and why' }),

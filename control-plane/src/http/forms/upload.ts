@@ -62,9 +62,9 @@ export function uploadRoutes(deps: {
           tags: ['job'],
           summary: 'Upload the file of a file field',
           description:
-            'For who may use a form with a file field. 413 over UPLOAD_MAX_GB and over the quota of the user (upload_quota); 503 ' +
-            'over the quota of all users (upload_quota_of_all) and when the disk has no room beside what is kept free ' +
-            '(upload_disk_full). Uploads under way count with all that they say they bring.',
+            'Only for users who may use a form with a file field. 413: larger than UPLOAD_MAX_GB, or over the quota of the ' +
+            'user (upload_quota). 503: over the quota of all users (upload_quota_of_all), or not enough free space on the ' +
+            'disk (upload_disk_full). Uploads that are under way count with their announced size.',
           operationId: 'uploadFile',
           consumes: ['multipart/form-data'],
           body: Type.Object({ [FILE_PART]: Type.Unsafe({ type: 'string', format: 'binary' }) }),

@@ -37,10 +37,11 @@ export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDependenc
           tags,
           summary: 'Approve a job that waits for it',
           description:
-            'Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or ' +
-            'off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked ' +
-            'one, fails with that reason. 409 changed_since_asked: the playbook folder or the form is not what the approval was ' +
-            'asked for; details has the hashes asked and now. With force the job runs what is there now.',
+            'The caller needs a role that the approval names, or is an admin. For a job of the caller the approval also ' +
+            'needs allowSelf, unless the caller is an admin. The job fails with the reason if its runner does not exist any' +
+            ' more or is turned off, if its owner may not use the runner any more, or if the account of its owner was ' +
+            'deleted or blocked. 409 changed_since_asked: the playbook folder or the form has changed since the approval ' +
+            'was asked for; details has the hashes of both. With force the job runs what is there now.',
           params: IdParams,
           querystring: ApproveQuery,
           body: ApproveBody,
@@ -62,7 +63,7 @@ export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDependenc
         schema: {
           tags,
           summary: 'Refuse the approval of a job, which then never runs',
-          description: 'Takes a role that the approval names, or an admin, or the job’s owner.',
+          description: 'The caller needs a role that the approval names, is an admin, or owns the job.',
           params: IdParams,
           response: answers(Message, 400, 403, 404, 409),
         },

@@ -100,9 +100,9 @@ export function jobCompareRoutes(dependencies: CompareDependencies): FastifyPlug
           tags: ['job'],
           summary: 'What differs between a job and the last good run of its form, or another job',
           description:
-            'The last good run is the newest job before this one that ran the same, ended success, and that the caller may ' +
-            'see in lists; 404 no_run_to_compare: there is none. The caller has to be allowed to read both jobs. What belongs ' +
-            'to the other job begins with with_.',
+            'The last good run is the newest job before this one that ran the same, ended as success, and is in the lists ' +
+            'of the caller. 404 no_run_to_compare: there is none. The caller must have the right to read both jobs. ' +
+            'Properties of the other job begin with with_.',
           operationId: 'compareJob',
           params: IdParams,
           querystring: Type.Object({ with: Type.Optional(integerText('The id of the other job')) }),

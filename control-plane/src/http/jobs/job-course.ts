@@ -50,7 +50,7 @@ const OutlineRecord = Type.Object({
   ),
   line: Type.Optional(nullable(Type.Integer({ description: 'Number of line ends before its output' }))),
   started: Type.String({ description: 'By the clock of the runner' }),
-  ended: nullable(Type.String({ description: 'When its last result came; null while more may come' })),
+  ended: nullable(Type.String({ description: 'Time of its last result; null while more results may come' })),
   ok: count(),
   changed: count(),
   failed: count(),
@@ -65,7 +65,7 @@ const Outline = Type.Object(
     count: Type.Integer(),
     records: Type.Array(OutlineRecord),
     last: Type.Integer({
-      description: 'The order of the last event that counts here: ask with after=last for changes',
+      description: 'The order of the last event that is included: ask with after=last for changes',
     }),
     complete: Type.Boolean({ description: 'false: the run had more plays, tasks and hosts than are kept' }),
     recap: Type.Optional(
@@ -189,7 +189,7 @@ function piecesRoute({
           tags,
           summary: 'What was printed for a host, for a task, or for a task at a host',
           description:
-            '409 output_without_marks: the runner is of an older release, or its ansible prints at the end only.',
+            '409 output_without_marks: the runner has an older release, or its ansible prints everything at the end.',
           params: IdParams,
           querystring: Type.Object({
             host: Type.Optional(Type.String({ description: 'Only what was printed for this host' })),
@@ -224,7 +224,8 @@ function searchRoute({
         schema: {
           tags,
           summary: 'Where a text stands in the output',
-          description: 'A search takes a second at most; next is where to go on. A user may have two at a time (429).',
+          description:
+            'A search takes a second at most; next says where to go on. A user may have two searches at the same time (429).',
           params: IdParams,
           querystring: Type.Object({
             q: Type.String({ description: 'Literal text' }),

@@ -21,7 +21,8 @@ const Place = Type.Object({
   until: nullable(
     Type.String({
       format: 'date-time',
-      description: 'When it fails for waiting, at the earliest: time counts only while the service works',
+      description:
+        'The earliest time at which it fails because it waited too long; time counts only while a control plane works',
     }),
   ),
   before: nullable(Type.Integer({ description: 'Jobs that wait for the same runner and come first' })),
@@ -59,12 +60,14 @@ const Place = Type.Object({
 const Estimate = Type.Object(
   {
     progress: Type.Number({ description: 'From 0 to 1. It never falls while the job runs' }),
-    left_seconds: Type.Integer({ description: 'By the median of earlier runs. 0: it takes longer than they did' }),
+    left_seconds: Type.Integer({
+      description: 'By the median of earlier runs. 0: it already takes longer than they did',
+    }),
     shortest_seconds: Type.Integer({ description: 'What is left by the quickest of them' }),
     longest_seconds: Type.Integer({ description: 'What is left by the slowest of them' }),
-    runs: Type.Integer({ description: 'How many earlier runs of the form it is made from, five at most' }),
+    runs: Type.Integer({ description: 'The number of earlier runs of the form that the estimate uses, five at most' }),
   },
-  { description: 'Null: no playbook runs now, or there is nothing to estimate from' },
+  { description: 'Null: no playbook runs now, or there is no earlier run to estimate from' },
 )
 
 /**
@@ -114,7 +117,7 @@ export const detailFields = {
           state: nullable(
             Type.Enum(['growing', 'verified', 'incomplete'], {
               description:
-                'verified: what is stored has the length and SHA-256 that the runner recorded; null: nobody compared',
+                'verified: the stored streams have the length and SHA-256 that the runner recorded; null: this was not compared',
             }),
           ),
           output_sha256: nullable(Type.String()),

@@ -13,9 +13,7 @@ export const EventsQuery = Type.Object({
   host: Type.Optional(Type.String({ description: 'Only events of this host' })),
   task: Type.Optional(Type.String({ description: 'Only events of tasks of this name' })),
   type: Type.Optional(Type.String({ description: 'Only events of this type' })),
-  status: Type.Optional(
-    Type.Enum(EVENT_STATUSES, { description: 'Only what came of tasks at hosts, with this outcome' }),
-  ),
+  status: Type.Optional(Type.Enum(EVENT_STATUSES, { description: 'Only results of tasks at hosts with this outcome' })),
   outcome: Type.Optional(
     Type.String({ description: `As status, with one or several of these, with commas: ${EVENT_STATUSES.join()}` }),
   ),

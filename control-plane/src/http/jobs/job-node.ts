@@ -18,8 +18,8 @@ export function jobNodeRoutes(reading: JobReading, nodes: NodesDependencies): Fa
           tags: ['job'],
           summary: 'The steps or nodes of a multistep or workflow job',
           description:
-            'In the order of the plan, with how they stand and what follows them. Steps are a chain. A job that does not ' +
-            'consist of other jobs answers 404.',
+            'In the order of the plan, each with its state and with what follows it. Steps follow each other. 404 for a job' +
+            ' without child jobs.',
           params: IdParams,
           response: answers(listOf(NodeRecord), 400, 403, 404),
         },
@@ -35,8 +35,8 @@ export function jobNodeRoutes(reading: JobReading, nodes: NodesDependencies): Fa
           tags: ['job'],
           summary: 'One node of a workflow job',
           description:
-            'How it stands, its job with its extra variables, and what it published with set_stats. A job that is no ' +
-            'workflow has no nodes and answers 404.',
+            'Its state, its job with its extra variables, and what it published with set_stats. 404 for a job that is no ' +
+            'workflow.',
           params: Type.Object({
             ...IdParams.properties,
             nodeId: Type.String({ description: 'The identifier of the node, as the workflow file has it' }),

@@ -49,11 +49,14 @@ const STATE_HEADERS: HeaderSchemas = {
   'X-Output-Length': Type.Integer({ description: 'Bytes of the whole output now' }),
   'X-Output-Open': Type.Enum(['true', 'false'], { description: 'true: more may come' }),
   'X-Output-Generation': Type.Integer({
-    description: 'Goes up when the output begins anew; bytes of different generations do not belong together',
+    description: 'Goes up when the output begins again; bytes of different generations do not belong together',
   }),
   // Optional in the document, so that a newer client understands an older service.
   'X-Run-Id': Type.Optional(
-    Type.String({ description: 'The run of which the bytes are: a restored database may give a number again' }),
+    Type.String({
+      description:
+        'The run to which the bytes belong: after a restore of the database a number may belong to another job',
+    }),
   ),
 }
 
@@ -77,7 +80,7 @@ const Index = Type.Object(
     generation: Type.Integer(),
     run_id: Type.Optional(Type.String({ description: 'As the header X-Run-Id of the output' })),
     points: Type.Array(Type.Array(Type.Integer()), {
-      description: 'By byte, a multiple of step: the byte, and the number of line ends before it',
+      description: 'For each multiple of step: the byte, and the number of line ends before it',
     }),
   },
   { title: 'OutputIndex' },

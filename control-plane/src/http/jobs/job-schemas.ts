@@ -32,12 +32,15 @@ const Approval = Type.Object({
           manifest_sha256: sha256('Hash of the manifest of the playbook folder; null: it could not be read'),
           form_sha256: sha256('Of the form with its subforms, constants and workflows; null: the form was gone'),
         },
-        { description: 'What the approval is about; null: it was asked for by an older release' },
+        {
+          description:
+            'The form and the files that the approval is about; null: an older release asked for the approval',
+        },
       ),
     ),
   ),
   forced: Type.Optional(
-    Type.Boolean({ description: 'It was given although its subject had changed since it was asked for' }),
+    Type.Boolean({ description: 'It was given although the form or the files had changed since it was asked for' }),
   ),
 })
 
@@ -63,13 +66,17 @@ const recordFields = {
   ),
   // Optional in the document, so that a newer client understands an older service.
   run_id: Type.Optional(
-    Type.String({ description: 'Names the one run of the job, also where a restored database gave its number again' }),
+    Type.String({
+      description:
+        'Random name of the run of the job; it is unique even if a restored database has given the number again',
+    }),
   ),
   adopted_at: Type.Optional(
     nullable(
       Type.String({
         format: 'date-time',
-        description: 'When the job was made anew of what its runner had, because the database did not know it',
+        description:
+          'When the job was adopted: it was made from what its runner had, because the database did not know it',
       }),
     ),
   ),
@@ -77,7 +84,7 @@ const recordFields = {
     nullable(
       Type.Object(
         { id: Type.Integer(), name: Type.String() },
-        { description: 'The schedule that started it; null: a person did, or its parent job' },
+        { description: 'The schedule that started it; null: a person or its parent job started it' },
       ),
     ),
   ),
@@ -118,7 +125,8 @@ export const LaunchAnswer = Type.Object(
     id: Type.Integer({ description: 'Of the new job' }),
     unknown_fields: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'There only when values were sent that belong to no field (LAUNCH_UNKNOWN_FIELDS=warn or ignore)',
+        description:
+          'Present only when values were sent that belong to no field (LAUNCH_UNKNOWN_FIELDS=warn or ignore)',
       }),
     ),
   },
@@ -175,7 +183,9 @@ export const NodeRecord = Type.Object(
       { success: Identifiers, failure: Identifiers, always: Identifiers },
       { description: 'The nodes that follow, by when' },
     ),
-    all_parents: Type.Boolean({ description: 'It starts when all links into it have fired, not with the first one' }),
+    all_parents: Type.Boolean({
+      description: 'It starts when all links into it have fired, and not already with the first one',
+    }),
     status: Type.Enum(NODE_STATUSES),
     reason: nullable(Type.String({ description: 'Why it failed, was skipped or did not run' })),
     start: nullable(Type.String({ format: 'date-time' })),
@@ -194,12 +204,12 @@ export const LaunchBody = Type.Object(
     rawFormData: Type.Optional(valuesOrNull('Values of the fields by name; in a wizard, an object of values by step')),
     credentials: Type.Optional(
       valuesOrNull(
-        'Names of credentials by the variables and credential fields of the form, in place of those that the form names. ' +
-          'Under LAUNCH_VALIDATION=enforce another variable, or a credential that there is not, is 422, and the value of a ' +
-          'field counts before what is said here; else other variables are dropped',
+        'Names of credentials by variables and credential fields of the form. They replace those that the form names. ' +
+          'With LAUNCH_VALIDATION=enforce, an unknown variable or credential is refused with 422, and the value of a ' +
+          'field wins over this. Otherwise unknown variables are ignored',
       ),
     ),
-    files: Type.Optional(valuesOrNull('By file field: what its upload was answered with')),
+    files: Type.Optional(valuesOrNull('By file field: the answer to its upload')),
   },
   { title: 'Launch' },
 )
@@ -219,8 +229,8 @@ export const RelaunchQuery = Type.Object({
 /** The body of a relaunch; it may be left out. */
 export const RelaunchBody = nullable(
   Type.Object({
-    values: Type.Optional(valuesOrNull('Laid over the kept field values; empty: as it ran')),
-    files: Type.Optional(valuesOrNull('By file field: what another upload was answered with, or null for none')),
+    values: Type.Optional(valuesOrNull('Field values that replace the kept ones; empty: the same values')),
+    files: Type.Optional(valuesOrNull('By file field: the answer to another upload, or null for no file')),
   }),
 )
 

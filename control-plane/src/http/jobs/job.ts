@@ -76,8 +76,8 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
           tags,
           summary: 'List jobs, newest first',
           description:
-            'For the next page ask with before=next. With If-None-Match: the ETag of an earlier answer, a list that has ' +
-            'not changed is 304 without a body.',
+            'For the next page ask with before=next. With If-None-Match and the ETag of an earlier answer, a list that has ' +
+            'not changed is answered with 304 and without a body.',
           operationId: 'listJobs',
           querystring: ListQuery,
           response: {
@@ -116,7 +116,8 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
             output: Type.Optional(booleanText('false leaves the output out: it is then empty')),
           }),
           description:
-            'With output=false the answer also has can, place, estimate, history, streams and integrity, which a page shows of a job.',
+            'With output=false the answer also has can, place, estimate, history, streams and integrity, which the page of ' +
+            'a job shows.',
           response: answers(streamed(Job), 400, 403, 404),
         },
       },
@@ -141,8 +142,8 @@ function jobEndRoutes({ actions }: Pick<JobRouteDependencies, 'actions'>): Fasti
           tags,
           summary: 'Abort a running job',
           description:
-            'An abandoned job is aborted with abandoned=true only: that is kept until its runner is there, which then ends ' +
-            'the job. A job that has ended until then keeps its real end.',
+            'An abandoned job is aborted only with abandoned=true. The request is stored until its runner is connected, ' +
+            'which then ends the job. If the job has ended by itself before that, its real outcome counts.',
           params: IdParams,
           querystring: AbortQuery,
           response: answers(Message, 400, 403, 404, 409),

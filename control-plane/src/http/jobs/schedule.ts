@@ -30,10 +30,10 @@ const bodyFields = {
   at: nullable(Type.String({ format: 'date-time', description: 'The one start. Null: it starts as cron says' })),
   time_zone: Type.String({
     maxLength: 100,
-    description: 'In which cron counts, such as Europe/Berlin; UTC if left out',
+    description: 'Time zone of cron, such as Europe/Berlin; default UTC',
   }),
   missed: Type.Enum([...MISSED_RUNS], {
-    description: 'For times at which no control plane worked: run once afterwards, or skip (if left out)',
+    description: 'For starts at whose time no control plane worked: run (start once afterwards) or skip (the default)',
   }),
   paused: Type.Boolean({ description: 'Nothing is started' }),
   values: Type.Record(Type.String(), Type.Unknown(), { description: 'The field values; never a password' }),
@@ -152,7 +152,7 @@ function oneScheduleRoutes(
       {
         schema: {
           tags,
-          summary: 'Change what is given of a schedule (its owner)',
+          summary: 'Change the given properties of a schedule (only its owner)',
           params: IdParams,
           body: ChangeBody,
           response: answers(Schedule, 400, 403, 404, 409, 413, 422),

@@ -42,7 +42,7 @@ export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDependencies): Fas
         config: { audit: { action: 'join-token.create', kind: 'join-token' } },
         schema: {
           tags,
-          summary: 'Make a join token, shown once, good for one runner',
+          summary: 'Make a join token for one runner, which is shown only once',
           operationId: 'createJoinToken',
           body: JoinTokenBody,
           response: answers(NewJoinToken, 400, 403),

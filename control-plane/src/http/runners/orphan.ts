@@ -22,12 +22,12 @@ const OrphanRecord = Type.Object(
   {
     runner_id: Type.Integer(),
     runner: Type.String(),
-    run_id: Type.String({ description: 'Names the job: its number may be that of another job here' }),
+    run_id: Type.String({ description: 'Names the job: its number on the runner may be that of another job here' }),
     number: Type.Integer({ description: 'The number that the job has on its runner' }),
     reason: Type.Enum(ORPHAN_REASONS, {
       description:
-        'Why it is not adopted by itself: it was claimed from a control plane of another key, it is the run of another ' +
-        'runner here, its agent is too old to describe it, or its claim cannot be read',
+        'Why it is not adopted automatically: it was claimed from a control plane with another key, its run belongs to ' +
+        'another runner here, its agent is too old to describe it, or its claim cannot be read',
     }),
     service: nullable(Type.String({ description: 'Fingerprint of the control plane that it belongs to' })),
     ended: Type.Boolean({ description: 'Its playbook has ended' }),
@@ -38,7 +38,9 @@ const OrphanRecord = Type.Object(
     user_type: nullable(Type.String()),
     claimed_at: nullable(Type.String({ description: "By the runner's clock" })),
     reported_at: Type.String({ description: 'When its runner named it last' }),
-    decision: nullable(Type.Enum(ORPHAN_DECISIONS, { description: 'What the runner is told as soon as it is there' })),
+    decision: nullable(
+      Type.Enum(ORPHAN_DECISIONS, { description: 'What the runner is told as soon as it is connected' }),
+    ),
     decided_by: nullable(Type.String()),
   },
   { title: 'RunnerOrphan' },
@@ -49,7 +51,7 @@ const OrphanBody = Type.Object({ run_id: Type.String({ pattern: '^[0-9a-f]{32}$'
 const DECISIONS = [
   {
     path: 'adopt',
-    summary: 'Have an unknown job of a runner adopted: it becomes a job here and ends as it does',
+    summary: 'Adopt an unknown job of a runner: it becomes a job here and gets its real outcome',
     message: 'The job is adopted as soon as its runner has described it',
   },
   {
@@ -59,7 +61,7 @@ const DECISIONS = [
   },
   {
     path: 'forget',
-    summary: 'End an unknown job and remove what its runner has of it',
+    summary: 'End an unknown job, and remove everything that its runner has of it',
     message: 'The runner was told to forget the job, or is when it connects',
   },
 ] as const

@@ -20,8 +20,12 @@ const AddressRecord = Type.Object(
   {
     id: Type.Integer(),
     address: Type.String(),
-    name: Type.Optional(nullable(Type.String({ description: 'What the runner there must be called; null: anything' }))),
-    fingerprint: nullable(Type.String({ description: 'The only key that may answer there; null: any' })),
+    name: Type.Optional(
+      nullable(Type.String({ description: 'The name that the runner there must have; null: any name' })),
+    ),
+    fingerprint: nullable(
+      Type.String({ description: 'Fingerprint of the only key that may answer there; null: any key' }),
+    ),
     created_at: Type.String(),
     created_by: Type.String(),
     node: nullable(Type.String({ description: 'The node that dials it' })),
@@ -41,7 +45,7 @@ const AddressBody = Type.Object(
       nullable(
         Type.String({
           pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-          description: 'What the runner there must be called; one with another name is turned away',
+          description: 'The name that the runner there must have; a runner with another name is turned away',
         }),
       ),
     ),
@@ -49,7 +53,7 @@ const AddressBody = Type.Object(
       nullable(
         Type.String({
           pattern: '^SHA256:[A-Za-z0-9+/]{43}=?$',
-          description: 'The only key that may answer there; the runner still waits for its approval',
+          description: 'Fingerprint of the only key that may answer there; the runner still waits for its approval',
         }),
       ),
     ),

@@ -34,7 +34,7 @@ export const RunnerRecord = Type.Object(
       ),
     ),
     max_jobs: Type.Integer({
-      description: 'Playbooks at once, 0 = no limit: what an admin set, else what the agent says',
+      description: 'Playbooks at the same time, 0 = no limit: the number that an admin set, or else that of the agent',
     }),
     agent_max_jobs: Type.Integer({ description: 'What the agent says' }),
     running_jobs: Type.Integer(),
@@ -57,8 +57,7 @@ export const RunnerRecord = Type.Object(
       Type.Object(
         { seen_at: Type.String(), host: nullable(Type.String()), ip: nullable(Type.String()) },
         {
-          description:
-            'Another process was refused for continuing this identity; where it called from, if that is known',
+          description: 'Another process that used the same identity was refused; its address, if that is known',
         },
       ),
     ),
@@ -84,7 +83,7 @@ export const RunnerBody = Type.Object(
     name: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-        description: 'What forms and roles call the runner; its agent need not be started with the same name',
+        description: 'The name of the runner in forms and roles; its agent need not be started with the same name',
       }),
     ),
     enabled: Type.Optional(Type.Boolean()),
@@ -94,11 +93,15 @@ export const RunnerBody = Type.Object(
     keep: Type.Optional(
       Type.Boolean({
         description:
-          'Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later',
+          'Whether a waiting request stays in the list when its runner has disconnected; otherwise it is removed a minute' +
+          ' later',
       }),
     ),
   },
-  { title: 'RunnerChanges', description: 'What is left out stays; max_jobs null gives way to what the agent says' },
+  {
+    title: 'RunnerChanges',
+    description: 'Properties that are left out stay as they are. With max_jobs null the number of the agent counts',
+  },
 )
 
 /** A join token in a list, without the token itself. */

@@ -104,7 +104,7 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
       },
       {
         path: 'accept',
-        summary: 'Let the process in that was refused as a clone: the state folder of the runner was restored',
+        summary: 'Let in the process that was refused as a clone, because the state folder of the runner was restored',
         act: hub.acceptCopy,
         message: 'The copy was accepted: it is let in when it comes again, and what it reports is compared',
       },

@@ -9,10 +9,11 @@ import { answers, nullable } from '../route/schemas.js'
 
 const ServiceKey = Type.Object(
   {
-    fingerprint: Type.String({ description: 'Of the key by which the control plane proves itself to runners' }),
+    fingerprint: Type.String({ description: 'Of the key with which the control plane proves its identity to runners' }),
     created_at: Type.String(),
     previous: Type.Array(Type.String(), {
-      description: 'Fingerprints of keys before it, the newest first: a runner that trusts one of them follows',
+      description:
+        'Fingerprints of the former keys, the newest first: a runner that trusts one of them trusts the new key, too',
     }),
   },
   { title: 'ServiceKey' },
@@ -28,7 +29,9 @@ const RotationBody = nullable(
         }),
       ),
       break_succession: Type.Optional(
-        Type.Boolean({ description: 'The old key does not sign the new one: each runner has to be told by hand' }),
+        Type.Boolean({
+          description: 'The old key does not sign the new one, so an admin has to tell each runner the new fingerprint',
+        }),
       ),
     },
     { title: 'ServiceKeyRotation' },
@@ -46,7 +49,7 @@ export function serviceKeyRoutes({ serviceKeys }: { readonly serviceKeys: Servic
         onRequest: requireAdmin,
         schema: {
           tags,
-          summary: 'The key by which the control plane proves itself to runners (admin)',
+          summary: 'The key with which the control plane proves its identity to runners (admin)',
           operationId: 'getServiceKey',
           response: answers(ServiceKey, 403),
         },
@@ -61,7 +64,7 @@ export function serviceKeyRoutes({ serviceKeys }: { readonly serviceKeys: Servic
         config: { audit: { action: 'service-key.rotate', kind: 'service-key' } },
         schema: {
           tags,
-          summary: 'Replace the key; runners that trust the old one follow (admin)',
+          summary: 'Replace the key; runners that trust the old key trust the new one, too (admin)',
           operationId: 'rotateServiceKey',
           body: RotationBody,
           response: answers(ServiceKey, 400, 403, 409),

@@ -40,7 +40,7 @@ export function appearanceRoutes(deps: {
         onRequest: requireAdmin,
         schema: {
           tags: ['settings'],
-          summary: 'Change what is given of what the header shows (admin)',
+          summary: 'Change the given texts in the header of the pages (admin)',
           operationId: 'changeAppearance',
           body: Type.Partial(Type.Object(appearanceFields)),
           response: answers(Appearance, 400, 403),

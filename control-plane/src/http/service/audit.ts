@@ -26,11 +26,13 @@ const AuditRecord = Type.Object(
       id: nullable(Type.String()),
       name: nullable(Type.String()),
     }),
-    status: nullable(Type.Integer({ description: 'Of the answer; null: the service ended before it answered' })),
+    status: nullable(
+      Type.Integer({ description: 'Status of the answer; null: the control plane ended before it answered' }),
+    ),
     request_id: Type.String(),
     position: nullable(Type.Integer({ description: 'Place in the chain; null: not chained yet' })),
     hash: nullable(Type.String({ description: 'SHA-256 over the record and the hash of the one before' })),
-    detail: nullable(Type.String({ description: 'What was asked for beside the usual, such as force' })),
+    detail: nullable(Type.String({ description: 'Special requests, such as force' })),
   },
   { title: 'AuditRecord' },
 )
@@ -69,7 +71,9 @@ const AuditList = Type.Object(
     ...listOf(AuditRecord).properties,
     // Optional in the document, so that a newer client understands an older service.
     database: Type.Optional(
-      Type.String({ description: 'Of the database: another one than before gives the same ids to other records' }),
+      Type.String({
+        description: 'Id of the database: if it is another one than before, ids may belong to other records now',
+      }),
     ),
   },
   { title: 'AuditList' },
@@ -111,10 +115,11 @@ export function auditRoutes(deps: {
         onRequest: requireAdmin,
         schema: {
           tags: ['audit'],
-          summary: 'Look whether the audit trail is as it was written (admin)',
+          summary: 'Check that the audit trail was not changed (admin)',
           description:
-            'Reads every record. With position and hash also whether the chain still has that record, which an earlier call ' +
-            'gave as its head: whoever can write the database could have made a new chain.',
+            'Reads every record. With position and hash it also checks that the chain still has that record. An earlier ' +
+            'call gave it as the head of the chain. This finds a chain that somebody with access to the database has made ' +
+            'again.',
           operationId: 'verifyAudit',
           querystring: VerifyQuery,
           response: answers(Verification, 400, 403),

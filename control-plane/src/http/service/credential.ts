@@ -21,7 +21,9 @@ const Credential = Type.Object(
     description: Type.String(),
     options: Type.Optional(CredentialOptions),
     source: Type.Enum(['database', 'file'], { description: 'Those of the file are changed in the file' }),
-    overridden: Type.Boolean({ description: 'True when credentials.yaml has the name: the file wins' }),
+    overridden: Type.Boolean({
+      description: 'True when credentials.yaml has a credential of the same name, which wins',
+    }),
   },
   { title: 'Credential' },
 )
@@ -106,7 +108,7 @@ function oneCredentialRoutes({ credentials }: { readonly credentials: Credential
         onRequest: requireAdminForCredential,
         schema: {
           tags,
-          summary: 'Change what is given of a credential (admin); without a password the stored one stays',
+          summary: 'Change the given properties of a credential (admin); without a password the stored one stays',
           params: IdParams,
           body: Type.Partial(CredentialInput),
           response: answers(Credential, 400, 403, 404, 409),

@@ -57,7 +57,9 @@ const Target = Type.Object(fields, { title: 'NotificationTarget' })
 const MadeTarget = Type.Object(
   {
     ...fields,
-    secret: Type.Optional(Type.String({ description: 'If one was made: this is the only time that it is shown' })),
+    secret: Type.Optional(
+      Type.String({ description: 'Present if the control plane made the secret; it is never shown again' }),
+    ),
   },
   { title: 'MadeNotificationTarget' },
 )
@@ -73,7 +75,7 @@ export function notificationTargetRoutes({ targets, deliveries }: TargetRouteDep
         onRequest: requireAdmin,
         schema: {
           tags,
-          summary: 'The web addresses that are told of events (admin)',
+          summary: 'The targets: web addresses that get notifications of events (admin)',
           operationId: 'listNotificationTargets',
           response: answers(listOf(Target), 403),
         },
@@ -117,7 +119,7 @@ function oneTargetRoutes({ targets, deliveries }: TargetRouteDependencies): Fast
         onRequest: requireAdminForTarget,
         schema: {
           tags,
-          summary: 'Change what is given of a target (admin); without a secret the stored one stays',
+          summary: 'Change the given properties of a target (admin); without a secret the stored one stays',
           operationId: 'changeNotificationTarget',
           params: IdParams,
           body: TargetChange,
@@ -137,7 +139,7 @@ function oneTargetRoutes({ targets, deliveries }: TargetRouteDependencies): Fast
         onRequest: requireAdminForTarget,
         schema: {
           tags,
-          summary: 'Remove a target (admin); what waits for it is given up',
+          summary: 'Remove a target, and give up the notifications that wait for it (admin)',
           operationId: 'deleteNotificationTarget',
           params: IdParams,
           response: answers(Message, 400, 403, 404),

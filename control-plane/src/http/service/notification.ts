@@ -73,7 +73,7 @@ export function notificationRoutes({ deliveries }: { readonly deliveries: Delive
         onRequest: requireAdmin,
         schema: {
           tags,
-          summary: 'Send a notification once more, whatever became of it (admin)',
+          summary: 'Send a notification again, also one that was sent or given up (admin)',
           operationId: 'retryNotification',
           params: IdParams,
           response: answers(Notification, 400, 403, 404, 409),
@@ -88,7 +88,7 @@ export function notificationRoutes({ deliveries }: { readonly deliveries: Delive
         onRequest: requireAdmin,
         schema: {
           tags,
-          summary: 'Send a mail at once, and say what came of it (admin)',
+          summary: 'Send a test mail at once, and answer with the result (admin)',
           operationId: 'sendTestMail',
           body: Type.Object(
             { to: Type.String({ maxLength: 254 }) },

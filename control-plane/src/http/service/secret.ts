@@ -8,7 +8,9 @@ const Reencryption = Type.Object(
   {
     message: Type.String(),
     reencrypted: Type.Integer({ description: 'Values that are now encrypted with the new secret' }),
-    unreadable: Type.Integer({ description: 'Values that no known secret opens; they stay as they are' }),
+    unreadable: Type.Integer({
+      description: 'Values that cannot be decrypted with any known secret; they stay as they are',
+    }),
   },
   { title: 'Reencryption' },
 )
@@ -26,9 +28,10 @@ export function secretRoutes({ rotation }: { readonly rotation: SecretRotation }
         config: { audit: audit('encryption') },
         schema: {
           tags,
-          summary: 'Encrypt everything that is stored with a new secret (admin)',
+          summary: 'Encrypt all stored secrets with a new secret (admin)',
           description:
-            'With ENCRYPTION_SECRET as a setting no new one is made: everything is encrypted with the one that the setting says. May be repeated after a failure.',
+            'If ENCRYPTION_SECRET is a setting, no new secret is made: everything is encrypted with that of the setting. ' +
+            'May be repeated after a failure.',
           operationId: 'rotateEncryptionSecret',
           response: answers(Reencryption, 403),
         },
@@ -47,7 +50,8 @@ export function secretRoutes({ rotation }: { readonly rotation: SecretRotation }
         config: { audit: audit('access-token') },
         schema: {
           tags,
-          summary: 'Sign tokens with a new secret from now on; those that are out are good until they expire (admin)',
+          summary:
+            'Sign access tokens with a new secret from now on; existing tokens stay valid until they expire (admin)',
           operationId: 'rotateAccessTokenSecret',
           response: answers(Message, 403, 409),
         },

@@ -6,7 +6,7 @@ import { answers, asList, listOf, nullable } from '../route/schemas.js'
 const ServiceSetting = Type.Object(
   {
     name: Type.String({ description: 'As in the environment, such as JOB_RETENTION_DAYS' }),
-    value: nullable(Type.String({ description: 'What is in force; null: none. A secret is always ********' })),
+    value: nullable(Type.String({ description: 'The value that counts; null: none. A secret is always ********' })),
     secret: Type.Boolean(),
     given: Type.Boolean({ description: 'False: nobody gave a value, so this is the default' }),
     meaning: Type.String(),

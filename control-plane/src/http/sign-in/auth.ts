@@ -27,7 +27,7 @@ const longToken = {
   expiryDays: Type.Optional(
     Type.Union([Type.Integer(), Type.String({ maxLength: 20 })], {
       description:
-        'token is then an API token that is good so many days, for who may have one; at most API_TOKEN_MAX_DAYS',
+        'If given, token is an API token for so many days (at most API_TOKEN_MAX_DAYS), if the user may have one',
     }),
   ),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'What that API token is for' })),
@@ -45,7 +45,7 @@ export const TokensAnswer = Type.Object(
     token: Type.String({ description: 'The bearer of requests' }),
     refreshtoken: Type.String({ description: 'Good once, for the next pair' }),
     passwordMustChange: Type.Optional(
-      Type.Boolean({ description: 'There when the password has to be changed before anything else can be done' }),
+      Type.Boolean({ description: 'Present when the user has to change the password before doing anything else' }),
     ),
   },
   { title: 'Tokens' },
@@ -56,7 +56,9 @@ export const SignedOut = Type.Object(
   {
     message: Type.String(),
     logoutUrl: Type.Optional(
-      Type.String({ description: 'Of a user of oidc or azuread: where the session at the provider is ended' }),
+      Type.String({
+        description: 'For users of oidc or azuread: the address at which the session at the provider is ended',
+      }),
     ),
   },
   { title: 'SignedOut' },
@@ -73,7 +75,7 @@ export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncType
         config: { public: true, ...LIMITED, audit: audited('login') },
         schema: {
           tags: ['sign-in'],
-          summary: 'Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory',
+          summary: 'Sign in with HTTP Basic or with a JSON body: a local user, or else a user of the directory',
           operationId: 'login',
           security: [{}, { basic: [] }],
           querystring: Type.Object(longToken),

@@ -26,7 +26,7 @@ const SignedIn = Type.Object(
   {
     username: Type.String(),
     passwordMustChange: Type.Optional(
-      Type.Boolean({ description: 'There when the password has to be changed before anything else can be done' }),
+      Type.Boolean({ description: 'Present when the user has to change the password before doing anything else' }),
     ),
   },
   { title: 'SignedIn' },

@@ -33,7 +33,10 @@ const Kinds = Type.Object(
     azureAdEnabled: Type.Boolean({ description: 'GET /auth/azuread begins a sign-in at Entra ID' }),
     oidcEnabled: Type.Boolean({ description: 'GET /auth/oidc begins a sign-in at a provider of OpenID Connect' }),
     publicUrl: Type.Optional(
-      Type.String({ description: 'PUBLIC_URL: where a browser has to begin, since it comes back there' }),
+      Type.String({
+        description:
+          'PUBLIC_URL: a browser has to begin the sign-in at this address, because the provider sends it back there',
+      }),
     ),
   },
   { title: 'SignInKinds' },
@@ -56,7 +59,7 @@ const BeginQuery = Type.Object({
   machine: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: 'With redirect: how the machine is called; the page that asks shows it',
+      description: 'With redirect: the name of the machine, which the confirmation page shows',
     }),
   ),
 })
@@ -87,7 +90,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
         config: { public: true, ...LIMITED },
         schema: {
           tags: ['sign-in'],
-          summary: 'The kinds of users that can sign in beside local ones',
+          summary: 'The kinds of users that can sign in besides local ones',
           operationId: 'getSignInKinds',
           security: [],
           response: answers(Kinds, 429),
@@ -136,7 +139,8 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
         config: { public: true, ...LIMITED, audit: { action: 'auth.exchange', kind: 'session' } },
         schema: {
           tags: ['sign-in'],
-          summary: 'Tokens for the code that a browser brought back to the program that opened it; works once',
+          summary:
+            'Exchange a code for tokens: the browser brought the code back to the program that opened it; works once',
           operationId: 'exchangeSignInCode',
           security: [],
           body: Exchange,
