@@ -120,6 +120,18 @@ test('the list of jobs tells what is left of those that run, also of one that co
   expect(await accessFaults(page)).toEqual([])
   await page.goto(`${product.address}/jobs/${id}`)
   await page.getByText('about 34 min left').waitFor()
+
+  // Nothing changes while a task goes on, but less and less is left of it.
+  for (const path of ['/jobs', `/jobs/${id}`]) {
+    const tab = await admin.newTab()
+    await tab.clock.install()
+    await tab.goto(`${product.address}${path}`)
+    await tab.getByText('about 34 min left').waitFor()
+    const again = tab.waitForRequest((request) => /\/api\/v2\/job[/?]/.test(request.url()))
+    await tab.clock.runFor(16_000)
+    await again
+    await tab.close()
+  }
   await product.admin.post(`/job/${id}/abort`)
   await product.waitForEnd(id)
   expect(await admin.faults()).toEqual([])

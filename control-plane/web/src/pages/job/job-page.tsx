@@ -3,6 +3,7 @@ import { Fragment } from 'preact'
 import lazy from 'preact-iso/lazy'
 import { useRoute } from 'preact-iso/router'
 import { addressOf } from '../../live/address.js'
+import { useAgain } from '../../live/again.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, PageTitle } from '../../parts/content.js'
@@ -35,6 +36,7 @@ export function JobPage() {
   const id = Number(params.id)
   const tab = TABS.find((name) => name === params.tab) ?? 'output'
   const answer = useAnswer(`job/${id}`, ['jobs'], (signal) => api.getJob({ id, output: false }, { signal }))
+  useAgain(answer.reload, Boolean(answer.value?.estimate))
   return (
     <>
       {answer.value === null && <PageTitle text={words.job.title(id)} />}

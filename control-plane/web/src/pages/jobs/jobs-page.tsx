@@ -2,6 +2,7 @@ import type { JobRecord } from '@holdfast/client'
 import { useLocation } from 'preact-iso/router'
 import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
+import { useAgain } from '../../live/again.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { unlessUnchanged } from '../../live/unchanged.js'
@@ -30,6 +31,7 @@ export function JobsPage() {
       { signal, fetch: unlessUnchanged },
     ),
   )
+  useAgain(answer.reload, answer.value?.records.some(({ estimate }) => estimate) === true)
   const change = (next: JobFilters) => {
     setRows(ROWS)
     route(`${addressOf('/jobs')}${queryOf(next) === '' ? '' : `?${queryOf(next)}`}`, true)
