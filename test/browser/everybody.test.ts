@@ -275,3 +275,12 @@ test('dialogs fit into a window of 320 px', async () => {
   expect([x >= 0, x + width <= 320]).toEqual([true, true])
   expect(await dialog.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
 })
+
+test('what an approval is about fits into a window of 320 px, too', async () => {
+  await page.setViewportSize({ width: 320, height: 640 })
+  await open('/approvals')
+  await page.getByText('What will run').click()
+  await page.getByRole('region', { name: /^Extra variables of job/ }).waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+  expect(await accessFaults(page)).toEqual([])
+})

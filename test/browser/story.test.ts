@@ -99,9 +99,13 @@ async function letRunnerIn(adam: Person): Promise<void> {
 }
 
 /** Adam sees in the head of the page that something waits for him, and approves it. */
-async function approve(adam: Person, title: string): Promise<void> {
+async function approve(adam: Person, version: string): Promise<void> {
   await adam.page.getByRole('link', { name: /Approvals 1 job waits for you/ }).click()
-  await adam.page.getByRole('heading', { name: title }).waitFor()
+  await adam.page.getByRole('heading', { name: `Deploy ${version}?` }).waitFor()
+  // He sees what would run before he says yes to it.
+  await adam.page.getByText('What will run').click()
+  const variables = adam.page.getByRole('region', { name: /^Extra variables of job/ })
+  await variables.getByText(`"version": "${version}"`).waitFor()
   await button(adam, 'Approve').click()
   await adam.page.getByText('Nothing waits for your approval.').waitFor()
 }
@@ -125,7 +129,7 @@ test('two people let a runner in, launch, follow, find the failed host, and run 
   await page.getByRole('heading', { name: 'Deploy 1.4?' }).waitFor()
   await isShown(olga, 'Waiting for approval')
   expect(await button(olga, 'Approve').getAttribute('aria-disabled')).toBe('true')
-  await approve(adam, 'Deploy 1.4?')
+  await approve(adam, '1.4')
 
   // She follows it: what is printed comes by itself while the job runs, and where it is now stands above.
   const output = page.getByRole('region', { name: 'Output' })
@@ -156,7 +160,7 @@ test('two people let a runner in, launch, follow, find the failed host, and run 
   await version.fill('1.5')
   await button(olga, 'Launch').click()
   await page.getByRole('heading', { name: 'Deploy 1.5?' }).waitFor()
-  await approve(adam, 'Deploy 1.5?')
+  await approve(adam, '1.5')
   await isShown(olga, 'Successful')
   await page.getByText('Approved by admin').waitFor()
   await page.getByText('complete: equal to what the runner wrote').waitFor()

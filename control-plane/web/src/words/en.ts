@@ -191,6 +191,8 @@ export const words = {
     force: 'Approve what is there now',
     changed: 'What would run has changed since the approval was asked for.',
     empty: 'Nothing waits for your approval.',
+    willRun: 'What will run',
+    variables: (id: number) => `Extra variables of job ${id}`,
     open: 'Open the job',
     asked: (user: string, time: string) => `Launched by ${user}, ${time}`,
     decided: (state: string, who: string, time: string) => `${state} by ${who}, ${time}`,

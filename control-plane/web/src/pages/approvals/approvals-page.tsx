@@ -3,6 +3,7 @@ import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
+import { Json } from '../../parts/copy.js'
 import { SafeHtml } from '../../parts/safe-html.js'
 import { timeText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
@@ -45,6 +46,12 @@ function Waiting({ job, done }: { readonly job: JobRecord; readonly done: () => 
       <p class="soft">{words.approval.asked(userName(job.user, job.user_type), timeText(job.start))}</p>
       {approval?.title && <h3>{approval.title}</h3>}
       {approval?.message && <SafeHtml html={approval.message} />}
+      {detail.value && (
+        <details>
+          <summary>{words.approval.willRun}</summary>
+          <Json value={detail.value.extravars} label={words.approval.variables(job.id)} />
+        </details>
+      )}
       <Decision job={detail.value ?? job} done={done} />
     </li>
   )
