@@ -45,6 +45,11 @@ beforeAll(async () => {
     '/flaky': (_: AskedRequest, response) => response.writeHead(isBroken ? 500 : 204).end(),
     '/silent': () => undefined,
     '/moved': (_: AskedRequest, response) => response.writeHead(302, { location: '/good' }).end(),
+    '/long': (_: AskedRequest, response) => response.writeHead(200).end('x'.repeat(1024 * 1024)),
+    '/packed': (_: AskedRequest, response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end('packed'),
+    '/broken-off': (_: AskedRequest, response) =>
+      response.writeHead(200, { 'content-length': 10 }).write('half', () => response.destroy()),
+    '/long-error': (_: AskedRequest, response) => response.writeHead(500).end('x'.repeat(1024 * 1024)),
   })
   const timers = {
     after(ms: number, run: () => void) {
@@ -197,6 +202,24 @@ describe('a webhook', () => {
     expect(await records(`target=${silent}`)).toMatchObject(
       ids.map(() => ({ state: 'failed', problem: 'The target was removed' })),
     )
+  })
+
+  test.each(['/long', '/packed', '/broken-off'])('arrived when the status says so: %s', async (path) => {
+    const target = await makeTarget(path, ['job.ended'])
+    await endedJob()
+    await look()
+    expect(await records(`target=${target}`)).toMatchObject([{ state: 'sent', attempts: 1, problem: null }])
+    await removeTarget(target)
+  })
+
+  test('names the status of a long answer that refuses', async () => {
+    const target = await makeTarget('/long-error', ['job.ended'])
+    await endedJob()
+    await look()
+    expect(await records(`target=${target}`)).toMatchObject([
+      { state: 'waiting', attempts: 1, problem: `POST ${receiver.url} answered 500` },
+    ])
+    await removeTarget(target)
   })
 
   test('follows no redirect', async () => {

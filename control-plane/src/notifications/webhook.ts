@@ -9,9 +9,6 @@ import type { Delivery } from '../store/service/notification-deliveries.js'
 import type { Store } from '../store/store.js'
 import { type Attempt, DeliveryProblem } from './attempt.js'
 
-/** Most bytes of an answer. Nobody reads the answer. A longer one makes the attempt fail. */
-const MOST_ANSWER = 64 * 1024
-
 /** What sending to targets needs of other parts. */
 export interface WebhookDependencies {
   readonly store: Pick<Store, 'read'>
@@ -46,7 +43,7 @@ export function createWebhooks({ store, box, addresses }: WebhookDependencies): 
         },
         signal,
         maxRedirects: 0,
-        maxBytes: MOST_ANSWER,
+        isStatusEnough: true,
       })
     } catch (error) {
       if (!(error instanceof SourceProblem)) throw error

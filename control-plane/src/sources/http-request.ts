@@ -8,6 +8,8 @@ import { SourceProblem } from './question.js'
 
 /** Most bytes of an answer, before and after unpacking. */
 const MAX_BYTES = 10 * 1024 * 1024
+/** Most bytes that are received of an answer that nobody reads. */
+const MAX_UNREAD_BYTES = 64 * 1024
 const MAX_REDIRECTS = 5
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
@@ -23,8 +25,8 @@ export interface FormRequest {
   readonly signal: AbortSignal
   /** Most redirects that are followed; left out: 5. */
   readonly maxRedirects?: number
-  /** Most bytes of the answer; left out: 10 MiB. */
-  readonly maxBytes?: number
+  /** True: the status says all. The body of the answer is not read, so nothing in it makes the request fail. */
+  readonly isStatusEnough?: boolean
 }
 
 /** What a credential says about TLS, in PEM. */
@@ -60,14 +62,14 @@ export async function sendRequest(
 ): Promise<FormResponse> {
   let { method, body, headers, tls = {} } = { ...asked, method: asked.method.toUpperCase() }
   if (!METHODS.has(method)) throw new SourceProblem(`${asked.method} is no method`)
-  const { maxRedirects = MAX_REDIRECTS, maxBytes = MAX_BYTES } = asked
+  const { maxRedirects = MAX_REDIRECTS, isStatusEnough = false } = asked
   let url = checkedUrl(rules, asked.url)
   for (let redirects = 0; ; redirects += 1) {
     const response = await exchange(rules, url, { method, body, headers, tls, signal: asked.signal }, resolveName)
     const { statusCode: status = 0, headers: received } = response
     const isRedirect = [301, 302, 303, 307, 308].includes(status) && received.location !== undefined
     if (!isRedirect) {
-      const text = await textOf(response, url, maxBytes)
+      const text = isStatusEnough ? await discarded(response) : await textOf(response, url)
       if (status >= 200 && status < 300) return { text, headers: plain(received) }
       throw new SourceProblem(`${method} ${shownUrl(url)} answered ${status}`)
     }
@@ -135,27 +137,43 @@ function exchange(
   })
 }
 
-async function textOf(response: IncomingMessage, url: URL, maxBytes: number): Promise<string> {
+/** Receives the start of a body, so that a server can send a usual one to its end. Never fails. @returns no text */
+async function discarded(response: IncomingMessage): Promise<''> {
+  let length = 0
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      length += part.length
+      if (length > MAX_UNREAD_BYTES) break
+    }
+  } catch {
+    // The status has arrived before, and nobody misses the rest.
+  } finally {
+    response.destroy()
+  }
+  return ''
+}
+
+async function textOf(response: IncomingMessage, url: URL): Promise<string> {
   const parts: Buffer[] = []
   let length = 0
   try {
     for await (const part of response as AsyncIterable<Buffer>) {
       length += part.length
-      if (length > maxBytes) throw tooLong(url, maxBytes)
+      if (length > MAX_BYTES) throw tooLong(url)
       parts.push(part)
     }
-    return unpacked(Buffer.concat(parts), response.headers['content-encoding'] ?? 'identity', maxBytes).toString('utf8')
+    return unpacked(Buffer.concat(parts), response.headers['content-encoding'] ?? 'identity').toString('utf8')
   } catch (error) {
     if (error instanceof SourceProblem) throw error
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(url, maxBytes)
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(url)
     throw new SourceProblem(`the answer of ${shownUrl(url)} broke off`)
   } finally {
     response.destroy()
   }
 }
 
-function unpacked(bytes: Buffer, encoding: string, maxBytes: number): Buffer {
-  const options = { maxOutputLength: maxBytes }
+function unpacked(bytes: Buffer, encoding: string): Buffer {
+  const options = { maxOutputLength: MAX_BYTES }
   if (bytes.length === 0 || encoding === 'identity') return bytes
   if (encoding === 'gzip') return gunzipSync(bytes, options)
   if (encoding === 'br') return brotliDecompressSync(bytes, options)
@@ -163,8 +181,8 @@ function unpacked(bytes: Buffer, encoding: string, maxBytes: number): Buffer {
   throw new SourceProblem(`the answer is packed in the unknown way ${encoding.slice(0, 50)}`)
 }
 
-function tooLong(url: URL, maxBytes: number): SourceProblem {
-  return new SourceProblem(`the answer of ${shownUrl(url)} is longer than ${maxBytes} bytes`)
+function tooLong(url: URL): SourceProblem {
+  return new SourceProblem(`the answer of ${shownUrl(url)} is longer than ${MAX_BYTES} bytes`)
 }
 
 /** A URL as messages show it: without its query, which may hold values. */
