@@ -6,6 +6,7 @@ import { insertAudit, listAudit } from '../../control-plane/src/store/audit/audi
 import type { Store } from '../../control-plane/src/store/store.js'
 import { waitFor } from '../support/wait.js'
 import { heldTimers } from './held-timers.js'
+import { putJob } from './job-rows.js'
 import { ADMIN_PASSWORD, type TestServer, startServer } from './server.js'
 
 /** The audit trail: who did what to what, when, from where, and how it came out. */
@@ -86,6 +87,9 @@ describe('a record', () => {
     for (const path of ['/user', `/user/${id}`, '/profile', '/lock', '/audit', '/settings/appearance', '/nothing']) {
       await asAdmin('GET', path)
     }
+    const job = await putJob(server)
+    for (const path of ['', '/download', '/events', '/output']) await asAdmin('GET', `/job/${job}${path}`)
+    await asAdmin('POST', '/expression', { expression: '1' })
     expect(await audit()).toHaveLength(before)
     await asAdmin('PUT', `/user/${id}`, { email: 'ben@example.org' })
     await asAdmin('PUT', '/settings/appearance', { theme: 'dark' })

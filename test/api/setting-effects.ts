@@ -140,7 +140,7 @@ const VAULT_SETTINGS: SeenElsewhere = {
 
 /** Every setting of the control plane, and how a user sees that it has another value. The compiler asks for each. */
 export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewhere>> = {
-  PORT: { file: 'cli/serve.test.ts', title: 'flags win over the environment' },
+  PORT: { file: 'cli/serve.test.ts', title: 'options win over the environment' },
   LISTEN_HOST: {
     given: '127.0.0.2',
     look: async (server) => new URL(server.url).hostname,
@@ -169,7 +169,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
     },
     ...{ usual: false, changed: true },
   },
-  PERSISTENT_PATH: { file: 'cli/serve.test.ts', title: 'a generated admin password is kept for the admin alone' },
+  PERSISTENT_PATH: { file: 'cli/serve.test.ts', title: 'only the admin can read a generated admin password' },
   FORMS_FOLDER_PATH: {
     given: 'elsewhere/forms',
     look: async (server) => (await server.parts.forms.forms.all()).map(({ name }) => name).sort(),
@@ -274,7 +274,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
     ...{ usual: 200, changed: 400 },
   },
   ADMIN_USERNAME: { given: 'root', look: async (server) => adminOf(server), usual: 'admin', changed: 'root' },
-  ADMIN_PASSWORD: { file: 'cli/serve.test.ts', title: 'a first admin whose password is too short: 2' },
+  ADMIN_PASSWORD: { file: 'cli/serve.test.ts', title: 'a first admin with a short password gives exit code 2' },
   LAUNCH_VALIDATION: { given: 'off', look: (server) => statusOf(launch(server, 'open', {})), usual: 422, changed: 200 },
   LAUNCH_UNKNOWN_FIELDS: {
     file: 'api/contract-words.test.ts',

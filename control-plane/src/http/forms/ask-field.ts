@@ -34,7 +34,7 @@ export function askFieldRoutes(ask: AskField): FastifyPluginAsyncTypebox {
       app.post(
         path,
         {
-          config: { longBody: true, audit: { action, kind: 'form', isRead: true } },
+          config: { longBody: true, audit: { action, kind: 'form' } },
           schema: {
             tags: ['forms'],
             summary: `What the ${noun} of a field of a form gives; its text is that of the form`,

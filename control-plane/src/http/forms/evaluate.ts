@@ -52,7 +52,7 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
       '/forms/:name/evaluate',
       {
         // It changes nothing, and a page asks it while people type.
-        config: { longBody: true, audit: { action: 'form.evaluate.read', kind: 'form', isRead: true } },
+        config: { longBody: true, audit: { action: 'form.evaluate.read', kind: 'form' } },
         schema: {
           tags: ['forms'],
           summary: 'What the answer to a launch with these values would be, without a launch',

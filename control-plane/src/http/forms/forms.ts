@@ -128,7 +128,7 @@ export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncType
     app.get(
       '/forms/:name',
       {
-        config: { audit: { action: 'form.read', kind: 'form', isRead: true } },
+        config: { audit: { action: 'form.read', kind: 'form' } },
         schema: {
           tags: ['forms'],
           summary: 'One form with its fields',

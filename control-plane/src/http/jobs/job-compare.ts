@@ -95,7 +95,7 @@ export function jobCompareRoutes(dependencies: CompareDependencies): FastifyPlug
     app.get(
       '/job/:id/compare',
       {
-        config: { audit: { action: 'job.compare.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.compare.read', kind: 'job' } },
         schema: {
           tags: ['job'],
           summary: 'What differs between a job and the last good run of its form, or another job',

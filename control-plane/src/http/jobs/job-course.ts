@@ -113,7 +113,7 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
     app.get(
       '/job/:id/outline',
       {
-        config: { audit: { action: 'job.outline.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.outline.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'The plays and tasks of a playbook job, in the order in which they began',
@@ -140,7 +140,7 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
     app.get(
       '/job/:id/matrix',
       {
-        config: { audit: { action: 'job.matrix.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.matrix.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'What came of each task at each host',
@@ -184,7 +184,7 @@ function piecesRoute({
     app.get(
       '/job/:id/output/pieces',
       {
-        config: { audit: { action: 'job.output.pieces.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.output.pieces.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'What was printed for a host, for a task, or for a task at a host',
@@ -220,7 +220,7 @@ function searchRoute({
     app.get(
       '/job/:id/output/search',
       {
-        config: { audit: { action: 'job.output.search.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.output.search.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'Where a text stands in the output',

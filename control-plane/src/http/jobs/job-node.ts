@@ -13,7 +13,7 @@ export function jobNodeRoutes(reading: JobReading, nodes: NodesDependencies): Fa
     app.get(
       '/job/:id/nodes',
       {
-        config: { audit: { action: 'job.nodes.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.nodes.read', kind: 'job' } },
         schema: {
           tags: ['job'],
           summary: 'The steps or nodes of a multistep or workflow job',
@@ -30,7 +30,7 @@ export function jobNodeRoutes(reading: JobReading, nodes: NodesDependencies): Fa
     app.get(
       '/job/:id/node/:nodeId',
       {
-        config: { audit: { action: 'job.node.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.node.read', kind: 'job' } },
         schema: {
           tags: ['job'],
           summary: 'One node of a workflow job',

@@ -96,7 +96,7 @@ export function jobOutputRoutes(deps: JobOutputDependencies): FastifyPluginAsync
     app.get(
       '/job/:id/output',
       {
-        config: { audit: { action: 'job.output.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.output.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'Output from a byte offset on, as it is, for following a job',
@@ -162,7 +162,7 @@ function jobIndexRoute({ reading, indexes }: JobOutputDependencies): FastifyPlug
     app.get(
       '/job/:id/output/index',
       {
-        config: { audit: { action: 'job.output.index.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.output.index.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'Which line is where in the output',

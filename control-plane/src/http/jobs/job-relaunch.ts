@@ -40,7 +40,7 @@ export function relaunchRoutes({ launching }: RelaunchRouteDependencies): Fastif
     app.get(
       '/job/:id/rawformdata',
       {
-        config: { audit: { action: 'job.rawformdata.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.rawformdata.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'The field values that a job was launched with',

@@ -23,7 +23,7 @@ export function jobStreamRoutes(deps: {
     app.get(
       '/job/:id/events',
       {
-        config: { audit: { action: 'job.events.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.events.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'Structured events of a playbook job',
@@ -49,7 +49,7 @@ export function jobStreamRoutes(deps: {
     app.get(
       '/job/:id/events/:order',
       {
-        config: { audit: { action: 'job.event.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.event.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'One event with its whole result',
@@ -75,7 +75,7 @@ function jobDownloadRoute(reading: JobReading): FastifyPluginAsyncTypebox {
     app.get(
       '/job/:id/download',
       {
-        config: { audit: { action: 'job.download', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.download', kind: 'job' } },
         schema: {
           tags,
           summary: 'Output as a file',

@@ -106,7 +106,7 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
     app.get(
       '/job/:id',
       {
-        config: { audit: { action: 'job.read', kind: 'job', isRead: true } },
+        config: { audit: { action: 'job.read', kind: 'job' } },
         schema: {
           tags,
           summary: 'One job with its output',

@@ -4,12 +4,10 @@ import { API_PREFIX } from './paths.js'
 
 /** The name of a route in the audit trail. */
 export interface AuditName {
-  /** `<kind>.<verb>`, such as `job.abort`. */
+  /** `<kind>.<verb>`, such as `job.abort`. A verb of {@link READING} says that the route only reads. */
   readonly action: string
   /** The kind of object that the route changes. */
   readonly kind: string
-  /** The route only reads. It has records only where a setting asks for them. */
-  readonly isRead?: boolean
 }
 
 declare module 'fastify' {
@@ -23,6 +21,8 @@ declare module 'fastify' {
   }
 }
 
+/** Actions that only read. They have records only where a setting asks for them. */
+const READING = /\.(read|download)$/
 const CHANGING_METHODS: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'change', PATCH: 'change', DELETE: 'delete' }
 
@@ -57,7 +57,7 @@ export function registerAudit(scope: FastifyInstance, trail: AuditTrail): void {
   scope.addHook('onRequest', async (request) => {
     const { method, url = '', config } = request.routeOptions
     const name = auditNameOf({ method: String(method), url, config })
-    if (!name || (name.isRead === true && !trail.keepsReads)) return
+    if (!name || (READING.test(name.action) && !trail.keepsReads)) return
     const { action, kind } = name
     request.audit = trail.begin({ action, kind, address: request.ip, requestId: request.id })
     const { id } = request.params as { id?: unknown }
