@@ -8,9 +8,11 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { readRecords, writeRecords } from '../../control-plane/src/backup/backup-file.js'
 import { filesOf, type PartPlaces, PartWriter } from '../../control-plane/src/backup/parts.js'
 import { type BackupRecord, PARTS } from '../../control-plane/src/backup/records.js'
 import { filesBelow } from '../mutate/sources.js'
@@ -86,6 +88,35 @@ test('a file that grows meanwhile is kept with its first size, and one that shri
   await expect(all(shrinking)).rejects.toMatchObject({ code: 'file_changed' })
 })
 
+test('what is removed meanwhile is left out, and nothing else', async () => {
+  const { at, places } = installation({
+    'uploads/a/1': 'one',
+    'uploads/b/gone': 'gone',
+    'uploads/c/gone': 'gone',
+    'uploads/c/left': 'left',
+    'uploads/d': 'last',
+  })
+  const records = filesOf(places, ['uploads'])
+  const first = (await records.next()).value as BackupRecord
+  for (const path of ['uploads/b', 'uploads/c/gone']) rmSync(at(path), { recursive: true })
+  const found = [first, ...(await all(records))].flatMap((record) => (record.type === 'file' ? [record.path] : []))
+  expect(found).toEqual(['a/1', 'c/left', 'd'])
+})
+
+test('a file that is removed while it is read is kept whole', async () => {
+  const { at, places } = installation({ 'uploads/a': 'whole' })
+  const records = filesOf(places, ['uploads'])
+  await records.next()
+  rmSync(at('uploads/a'))
+  expect(await all(records)).toEqual([{ type: 'data', data: Buffer.from('whole').toString('base64') }])
+})
+
+test('a file that cannot be looked at ends the backup by name, and is not taken for a missing one', async () => {
+  const { places } = installation({ 'forms/a.yml': '' })
+  const config = [join(places.forms, 'x'.repeat(300))]
+  await expect(all(filesOf({ ...places, config }, ['config']))).rejects.toMatchObject({ code: 'file_unreadable' })
+})
+
 test('a folder that cannot be read ends the backup', async () => {
   const { places } = installation({ forms: 'a file in the place of the folder' })
   await expect(all(filesOf(places, PARTS))).rejects.toMatchObject({ code: 'file_unreadable' })
@@ -118,3 +149,47 @@ test('nothing is left of a file that was not complete', async () => {
   expect(paths()).toEqual([])
   await writer.abandon()
 })
+
+/** From now on, files of this process take at most so many bytes of each write. */
+async function shortenWrites(most: number): Promise<void> {
+  const probe = await open(tmpdir(), 'r')
+  const files = Object.getPrototypeOf(probe) as Pick<FileHandle, 'write'>
+  await probe.close()
+  const whole = files.write as (this: unknown, bytes: Uint8Array) => Promise<{ bytesWritten: number }>
+  const spy = vi.spyOn(files, 'write').mockImplementation(function (this: unknown, bytes: unknown) {
+    return whole.call(this, Buffer.from(bytes as string).subarray(0, most)) as never
+  })
+  onTestFinished(() => spy.mockRestore())
+}
+
+test('a file and a backup are written to their end when the disk takes them in pieces', async () => {
+  const { at, places } = installation({ 'forms/a.yml': '' })
+  await shortenWrites(5)
+  const content = 'more than five bytes'
+  const records: BackupRecord[] = [
+    { type: 'file', part: 'forms', path: 'a.yml', mode: 0o600, size: content.length },
+    { type: 'data', data: Buffer.from(content).toString('base64') },
+  ]
+  const writer = new PartWriter(places, PARTS, true)
+  for (const record of records) await writer.take(record)
+  expect(readFileSync(at('forms/a.yml'), 'utf8')).toBe(content)
+
+  const file = await open(at('backup'), 'w')
+  await writeRecords(file, streamOf(records), 'a passphrase')
+  await file.close()
+  expect(await all(readRecords(at('backup'), 'a passphrase'))).toEqual(records)
+})
+
+test('a disk that takes nothing more ends the writing', async () => {
+  const { places } = installation()
+  await shortenWrites(0)
+  const writer = new PartWriter(places, PARTS, false)
+  await writer.take({ type: 'file', part: 'forms', path: 'a.yml', mode: 0o600, size: 3 })
+  const taken = writer.take({ type: 'data', data: Buffer.from('abc').toString('base64') })
+  await expect(taken).rejects.toMatchObject({ code: 'cannot_write' })
+  await writer.abandon()
+})
+
+async function* streamOf(records: readonly BackupRecord[]): AsyncGenerator<BackupRecord> {
+  for (const record of records) yield await Promise.resolve(record)
+}

@@ -9,6 +9,7 @@ import { messageOf } from '../errors.js'
 import { BackupError } from './backup-error.js'
 import { type KeyRecipe, backupKeyOf, newRecipe, decrypted, sealed } from './encryption.js'
 import { type BackupRecord, readRecord } from './records.js'
+import { writeAll } from './write-all.js'
 
 /**
  * The first line of a backup. An encrypted backup has the recipe of its key behind it. After the first line come lines of
@@ -28,10 +29,10 @@ export async function writeRecords(
   passphrase: string | null,
 ): Promise<void> {
   const recipe = passphrase === null ? null : newRecipe()
-  await file.write(`${MAGIC}${recipe === null ? '' : ` ${JSON.stringify(recipe)}`}\n`)
+  await writeAll(file, Buffer.from(`${MAGIC}${recipe === null ? '' : ` ${JSON.stringify(recipe)}`}\n`))
   const packed = packedLines(records)
   const bytes = passphrase === null || recipe === null ? packed : sealed(packed, await backupKeyOf(passphrase, recipe))
-  for await (const piece of bytes) await file.write(piece)
+  for await (const piece of bytes) await writeAll(file, piece)
   await file.sync()
 }
 

@@ -1,9 +1,9 @@
-import { createReadStream } from 'node:fs'
-import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, posix, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../errors.js'
 import { BackupError } from './backup-error.js'
 import type { BackupRecord, Part } from './records.js'
+import { writeAll } from './write-all.js'
 
 /** Where the parts of an installation are. A text is a folder with all that is in it. A list has the paths of files. */
 export interface PartPlaces {
@@ -18,7 +18,11 @@ export interface PartPlaces {
 
 const CHUNK_BYTES = 1024 * 1024
 
-/** The files of some parts, as records. Symbolic links in a folder are left out, because they may lead out of it. */
+/**
+ * The files of some parts, as records. Symbolic links in a folder are left out, because they may lead out of it. The control
+ * plane removes files while this reads, so a file or folder that is gone is left out, too.
+ * @throws BackupError
+ */
 export async function* filesOf(places: PartPlaces, parts: readonly Part[]): AsyncGenerator<BackupRecord> {
   for (const part of parts) {
     const place = places[part]
@@ -26,36 +30,54 @@ export async function* filesOf(places: PartPlaces, parts: readonly Part[]): Asyn
       for (const path of place) if (await isFile(path)) yield* recordsOf(part, path, nameOf(path))
       continue
     }
-    for (const path of await filesBelow(place)) {
+    for await (const path of filesBelow(place)) {
       yield* recordsOf(part, path, relative(place, path).split(sep).join(posix.sep))
     }
   }
 }
 
 async function* recordsOf(part: Part, path: string, name: string): AsyncGenerator<BackupRecord> {
-  const { mode, size } = await stat(path)
-  yield { type: 'file', part, path: name, mode: mode & 0o777, size }
-  let left = size
-  // What is added to the file after `stat` is not in this backup.
-  for await (const piece of createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {
-    const bytes = piece.subarray(0, left)
-    left -= bytes.length
-    if (bytes.length > 0) yield { type: 'data', data: bytes.toString('base64') }
+  const file = await unlessGone(path, open(path, 'r'))
+  if (file === null) return
+  try {
+    // From here on the file is open, so all of it can be read, also when it is removed.
+    const { mode, size } = await file.stat()
+    yield { type: 'file', part, path: name, mode: mode & 0o777, size }
+    yield* bytesOf(file, path, size)
+  } finally {
+    await file.close()
   }
-  if (left > 0) throw new BackupError('file_changed', `${path} became shorter while it was read: try again`)
 }
 
-async function filesBelow(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return []
-      throw new BackupError('file_unreadable', `${folder} cannot be read: ${messageOf(error)}`)
-    },
-  )
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted()
+/** The first bytes of a file. What is added to it after `stat` is not in this backup. */
+async function* bytesOf(file: FileHandle, path: string, size: number): AsyncGenerator<BackupRecord> {
+  let left = size
+  while (left > 0) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(left, CHUNK_BYTES)))
+    if (bytesRead === 0) throw new BackupError('file_changed', `${path} became shorter while it was read: try again`)
+    left -= bytesRead
+    yield { type: 'data', data: buffer.subarray(0, bytesRead).toString('base64') }
+  }
+}
+
+/** The files of a folder and of the folders in it, by name. */
+async function* filesBelow(folder: string): AsyncGenerator<string> {
+  const entries = (await unlessGone(folder, readdir(folder, { withFileTypes: true }))) ?? []
+  for (const entry of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) yield* filesBelow(path)
+    else if (entry.isFile()) yield path
+  }
+}
+
+/** Null when there is nothing at the path any more. @throws BackupError for any other problem */
+async function unlessGone<T>(path: string, asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new BackupError('file_unreadable', `${path} cannot be read: ${messageOf(error)}`)
+  }
 }
 
 function nameOf(path: string): string {
@@ -63,10 +85,7 @@ function nameOf(path: string): string {
 }
 
 async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  )
+  return (await unlessGone(path, stat(path)))?.isFile() ?? false
 }
 
 /** Writes the files of a backup to their places. */
@@ -74,7 +93,7 @@ export class PartWriter {
   readonly #places: PartPlaces
   readonly #wanted: readonly Part[]
   readonly #isReplacing: boolean
-  #open: { readonly file: Awaited<ReturnType<typeof open>>; readonly path: string; readonly mode: number } | null = null
+  #open: { readonly file: FileHandle; readonly path: string; readonly mode: number } | null = null
   #left = 0
 
   constructor(places: PartPlaces, wanted: readonly Part[], isReplacing: boolean) {
@@ -112,7 +131,7 @@ export class PartWriter {
       const bytes = Buffer.from(record.data, 'base64')
       this.#left -= bytes.length
       if (!this.#open) return
-      await this.#open.file.write(bytes)
+      await writeAll(this.#open.file, bytes)
       if (this.#left <= 0) await this.#finish()
     }
   }
