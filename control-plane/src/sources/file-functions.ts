@@ -7,7 +7,7 @@ import { SourceProblem } from './question.js'
 const LARGEST_FILE_BYTES = 8 * 1024 * 1024
 /** Most entries of a list. */
 const MAX_ENTRIES = 10_000
-/** A recursive list leaves out what lies deeper than this. */
+/** A recursive list of deeper folders is refused. */
 const DEEPEST_FOLDER = 20
 
 /** Reads files for forms, below one folder. */
@@ -75,7 +75,9 @@ export function createFormFiles(folder: string): FormFiles {
             if (entries.length === MAX_ENTRIES) throw new SourceProblem(`${path} has more than ${MAX_ENTRIES} entries`)
             entries.push(metadata ? await detailsOf(name, whole, isFolder) : name)
           }
-          if (recursive && isFolder && depth < DEEPEST_FOLDER) await walk(whole, depth + 1)
+          if (!recursive || !isFolder) continue
+          if (depth === DEEPEST_FOLDER) throw new SourceProblem(`${path} has folders deeper than ${DEEPEST_FOLDER}`)
+          await walk(whole, depth + 1)
         }
       }
       await walk(root, 0)
