@@ -330,6 +330,31 @@ describe('targets', () => {
     await removeTarget(target)
   })
 
+  test('cannot pass their limit of 50 by requests at the same time', async () => {
+    const first = await makeTarget('/good', [])
+    await server.store.write('test.fill', async (queries) => {
+      const all = queries.selectFrom('notification_target').selectAll()
+      const { id: _, ...row } = await all.where('id', '=', first).executeTakeFirstOrThrow()
+      const { length } = await queries.selectFrom('notification_target').select('id').execute()
+      for (let count = length; count < 48; count += 1) {
+        const name = `full ${count}`
+        await queries
+          .insertInto('notification_target')
+          .values({ ...row, name })
+          .execute()
+      }
+    })
+    const wish = { url: `${receiver.url}/good`, events: [] }
+    const names = [1, 2, 3, 4, 5].map((number) => `full at once ${number}`)
+    const answers = await Promise.all(names.map((name) => asAdmin('POST', '/notification-target', { ...wish, name })))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 409, 409, 409])
+    expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({ code: 'too_many_targets' })
+    await removeTarget(first)
+    await server.store.write('test.empty', (queries) =>
+      queries.deleteFrom('notification_target').where('name', 'like', 'full %').execute(),
+    )
+  })
+
   test('are for admins only', async () => {
     const target = await makeTarget('/good', [])
     const calls = [

@@ -182,6 +182,28 @@ describe('making and changing', () => {
   })
 })
 
+test('requests at the same time cannot pass the limit of 100 schedules', async () => {
+  const dan = await server.addUser('dan')
+  const json = { ...hello('many'), cron: '0 0 1 1 *' }
+  const first = await make(json, dan.token)
+  await server.store.write('test.fill', async (queries) => {
+    const { id: _, ...row } = await queries
+      .selectFrom('schedule')
+      .selectAll()
+      .where('id', '=', first)
+      .executeTakeFirstOrThrow()
+    for (let count = 1; count < 98; count += 1) await queries.insertInto('schedule').values(row).execute()
+  })
+  const post = () => server.call('POST', '/schedule', { token: dan.token, json })
+  const answers = await Promise.all([post(), post(), post(), post(), post()])
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 409, 409, 409])
+  expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({ code: 'too_many_schedules' })
+  expect((await server.call('GET', '/schedule', { token: dan.token })).body).toMatchObject({ count: 100 })
+  await server.store.write('test.empty', (queries) =>
+    queries.deleteFrom('schedule').where('user_id', '=', dan.id).execute(),
+  )
+})
+
 test('a start in the hour that the clocks leave out happens later, and one in the hour that comes twice happens once', () => {
   const timing = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', onceAt: null }
   const starts = (after: string) => nextStarts(timing, Date.parse(after), 3).map((at) => new Date(at).toISOString())

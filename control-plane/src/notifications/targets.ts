@@ -7,6 +7,7 @@ import { SourceProblem } from '../sources/question.js'
 import {
   type NotificationTarget,
   changeTarget,
+  countTargets,
   deleteTarget,
   findTarget,
   insertTarget,
@@ -64,13 +65,16 @@ export function createTargets(deps: {
     async create(wish, by) {
       requireUrl(addresses, wish.url)
       const { name, url, events, isEnabled } = wish
-      if ((await listTargets(store.read)).length >= MOST_TARGETS) {
-        throw new ConflictError('too_many_targets', `There may be ${MOST_TARGETS} notification targets`)
-      }
       const made = wish.secret === undefined ? random(32).toString('base64url') : null
       const secret = sealed(wish.secret ?? made ?? '', name)
       const row = { name, url, secret, events, isEnabled, createdAt: clock.now(), createdBy: by }
-      const target = await store.write('notifications.target', (queries) => insertTarget(queries, row))
+      const target = await store.write('notifications.target', async (queries) => {
+        // Counted here, because no other request can add a target between this and the commit.
+        if ((await countTargets(queries)) >= MOST_TARGETS) {
+          throw new ConflictError('too_many_targets', `There may be ${MOST_TARGETS} notification targets`)
+        }
+        return insertTarget(queries, row)
+      })
       if (target) return { target, secret: made }
       throw new ConflictError('name_taken', `There is a notification target named '${name}' already`)
     },

@@ -9,6 +9,7 @@ import {
   type Schedule,
   type ScheduleWish,
   changeSchedule,
+  countSchedules,
   deleteSchedule,
   findSchedule,
   insertSchedule,
@@ -77,13 +78,15 @@ export function createSchedules({ launching, clock }: ScheduleDependencies): Sch
       requireTiming(wish, clock.now())
       await requireLaunchable(launching, caller, wish)
       const owner = { id: caller.id, name: caller.username, type: caller.type }
-      const own = await listSchedules(store.read, caller.id)
-      if (own.length >= MOST_SCHEDULES) {
-        throw new ConflictError('too_many_schedules', `An account may have ${MOST_SCHEDULES} schedules`)
-      }
       const createdAt = clock.now()
       const times = { nextAt: nextStart(wish, createdAt), createdAt }
-      return store.write('schedules.create', (queries) => insertSchedule(queries, wish, owner, times))
+      return store.write('schedules.create', async (queries) => {
+        // Counted here, because no other request can add a schedule between this and the commit.
+        if ((await countSchedules(queries, caller.id)) >= MOST_SCHEDULES) {
+          throw new ConflictError('too_many_schedules', `An account may have ${MOST_SCHEDULES} schedules`)
+        }
+        return insertSchedule(queries, wish, owner, times)
+      })
     },
     async change(caller, id, given) {
       const read = await find(caller, id)

@@ -26,6 +26,12 @@ export async function listTargets(queries: Queries): Promise<NotificationTarget[
   return rows.map(parseTarget)
 }
 
+/** How many targets there are. */
+export async function countTargets(queries: Queries): Promise<number> {
+  const query = queries.selectFrom('notification_target').select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await query.executeTakeFirstOrThrow()).count)
+}
+
 /** A target by id, or null. */
 export async function findTarget(queries: Queries, id: number): Promise<NotificationTarget | null> {
   const row = await queries.selectFrom('notification_target').selectAll().where('id', '=', id).executeTakeFirst()

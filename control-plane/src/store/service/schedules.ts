@@ -50,6 +50,12 @@ export async function listSchedules(queries: Queries, ownerId: number | null): P
   return (await query.execute()).map(parseSchedule)
 }
 
+/** How many schedules an account has. */
+export async function countSchedules(queries: Queries, ownerId: number): Promise<number> {
+  const query = queries.selectFrom('schedule').select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await query.where('user_id', '=', ownerId).executeTakeFirstOrThrow()).count)
+}
+
 /** A schedule by id, or null. */
 export async function findSchedule(queries: Queries, id: number): Promise<Schedule | null> {
   const row = await queries.selectFrom('schedule').selectAll().where('id', '=', id).executeTakeFirst()
