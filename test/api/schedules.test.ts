@@ -108,6 +108,85 @@ describe('starting', () => {
     for (const id of [run, skip]) await server.call('DELETE', `/schedule/${id}`, { token: user.token })
   })
 
+  describe('when many are due', () => {
+    /** Puts copies of a schedule beside it, due at these times. @returns their ids */
+    async function copies(id: number, times: readonly number[]): Promise<number[]> {
+      return server.store.write('test.copies', async (queries) => {
+        const all = queries.selectFrom('schedule').selectAll()
+        const { id: _, ...row } = await all.where('id', '=', id).executeTakeFirstOrThrow()
+        const made: number[] = []
+        for (const next_at of times) {
+          const query = queries.insertInto('schedule').values({ ...row, next_at })
+          made.push((await query.returning('id').executeTakeFirstOrThrow()).id)
+        }
+        return made
+      })
+    }
+
+    async function endedBy(ids: readonly number[]): Promise<(string | null)[]> {
+      const query = server.store.read.selectFrom('schedule').select('last_problem').where('id', 'in', ids)
+      return (await query.orderBy('id').execute()).map((row) => row.last_problem)
+    }
+
+    /** Each start takes so long that the next one in the same look would be late. */
+    function slowStarts(takesMs = 70_000) {
+      const { roles } = server.parts.auth
+      return createScheduleStarts({
+        launching: server.parts.jobs.launching,
+        roles: {
+          ...roles,
+          current() {
+            server.clock.move(takesMs)
+            return roles.current()
+          },
+        },
+        trail: server.parts.audit.trail,
+        log: server.parts.ground.log,
+      })
+    }
+
+    const remove = (ids: readonly number[]) =>
+      server.store.write('test.remove', (queries) => queries.deleteFrom('schedule').where('id', 'in', ids).execute())
+
+    test('none is missed because the others took long, and neither is one that came due meanwhile', async () => {
+      const id = await make({ ...hello('long'), cron: '0 0 1 1 *' })
+      const now = server.clock.now()
+      const ids = await copies(id, [now, now, now, now + 1000])
+      const starts = slowStarts()
+      await starts.look()
+      await starts.look()
+      expect(await endedBy(ids)).toEqual([null, null, null, null])
+      for (const one of ids) expect(await jobsOf(one)).toHaveLength(1)
+      await remove([id, ...ids])
+    })
+
+    test('one is missed when no control plane looked at its time', async () => {
+      const id = await make({ ...hello('asleep'), cron: '0 0 1 1 *' })
+      const starts = slowStarts(0)
+      await starts.look()
+      const ids = await copies(id, [server.clock.now() + 1000])
+      server.clock.move(90_000)
+      await starts.look()
+      expect(await endedBy(ids)).toEqual([expect.stringMatching(/^Missed/) as string])
+      await remove([id, ...ids])
+    })
+
+    test('one look starts all that are due, also when they are many', async () => {
+      const id = await make({ ...hello('many'), cron: '0 0 1 1 *' })
+      await server.store.write('test.form', (queries) =>
+        queries.updateTable('schedule').set({ form: 'Gone' }).where('id', '=', id).execute(),
+      )
+      const now = server.clock.now()
+      const ids = await copies(id, [...Array.from({ length: 500 }, () => now), now, now])
+      await slowStarts(0).look()
+      const problems = await endedBy(ids)
+      expect(problems).toHaveLength(502)
+      expect(new Set(problems).size).toBe(1)
+      expect(problems[0]).toContain('Gone')
+      await remove([id, ...ids])
+    })
+  })
+
   test('refused values, a blocked account and a removed one start no job, and the schedule says why', async () => {
     const wrong = await make({ name: 'wrong', form: 'Hello', values: {}, at: inAnHour() })
     const bob = await server.addUser('bob')

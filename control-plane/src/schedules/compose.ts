@@ -2,7 +2,7 @@ import type { AuditTrail } from '../audit/trail.js'
 import type { RoleSource } from '../auth/roles/role-source.js'
 import type { Ground } from '../ground/ground.js'
 import type { LaunchDependencies } from '../jobs/launch/launch.js'
-import { startSweeps } from '../time/sweeps.js'
+import { startSweeper } from '../time/sweeps.js'
 import { createSchedules } from './schedules.js'
 import { createScheduleStarts } from './starts.js'
 
@@ -24,10 +24,10 @@ export function composeSchedules({ clock, timers, log, onClose }: Ground, needs:
   const { launching, roles, trail } = needs
   const schedules = createSchedules({ launching, clock })
   const starts = createScheduleStarts({ launching, roles, trail, log })
-  const sweeps = startSweeps(
+  const sweeper = startSweeper(
     { timers, log },
-    { everyMs: LOOK_MS, failure: 'the schedules could not be looked at', sweep: () => starts.look() },
+    { everyMs: LOOK_MS, failure: 'the schedules could not be looked at', sweep: (sweeps) => starts.look(sweeps) },
   )
-  onClose(() => sweeps.close())
+  onClose(() => sweeper.close())
   return { schedules, starts }
 }

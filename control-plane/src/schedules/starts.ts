@@ -14,14 +14,15 @@ import {
 import { type LaunchDependencies, launchJob } from '../jobs/launch/launch.js'
 import { findUser } from '../store/accounts/users.js'
 import { type Schedule, endScheduleTurn, listDueSchedules } from '../store/service/schedules.js'
+import type { Store } from '../store/store.js'
 import { launchOf } from './schedules.js'
 import { nextStart } from './times.js'
 
 /** A start that comes more than this too late was missed, in milliseconds: no control plane worked at its time. */
 const MISSED_AFTER_MS = 60_000
 
-/** Most schedules that one look starts. The next look goes on. */
-const MOST_PER_LOOK = 500
+/** Most schedules that are read at once. */
+const PAGE = 500
 
 /** Errors that the next try would meet again. Other errors end by themselves, such as a database that is away. */
 const FINAL = [
@@ -49,8 +50,11 @@ export interface StartDependencies {
 
 /** Starts the schedules whose time has come. */
 export interface ScheduleStarts {
-  /** Looks once. No start happens twice, also when several nodes look at the same time. */
-  look(): Promise<void>
+  /**
+   * Looks once, and starts all that are due by then. No start happens twice, also when several nodes look at the same time.
+   * @param sweeps when they are closed, the look stops before the next start
+   */
+  look(sweeps?: { readonly isClosed: boolean }): Promise<void>
 }
 
 /**
@@ -62,6 +66,17 @@ export interface ScheduleStarts {
 export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
   const { launching, log } = deps
   const { store, clock } = launching
+  /** The time of the last look of this node that came to its end, and when it ended. */
+  let last = { from: 0, to: 0 }
+
+  /**
+   * How late a start is at a look. What comes due during a look has to wait until that look is over. That is no fault of the
+   * schedule: a control plane was at work.
+   */
+  function lateness({ nextAt }: Schedule, lookedAt: number): number {
+    const at = nextAt ?? 0
+    return lookedAt - (at > last.from ? Math.max(at, last.to) : at)
+  }
 
   async function endWithout(schedule: Schedule, problem: string): Promise<void> {
     const at = clock.now()
@@ -84,9 +99,8 @@ export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
     log.info({ schedule_id: schedule.id, job_id: jobId }, 'a schedule started a job')
   }
 
-  async function start(schedule: Schedule): Promise<void> {
-    const late = clock.now() - (schedule.nextAt ?? 0)
-    if (late > MISSED_AFTER_MS && schedule.missed === 'skip') {
+  async function start(schedule: Schedule, lookedAt: number): Promise<void> {
+    if (lateness(schedule, lookedAt) > MISSED_AFTER_MS && schedule.missed === 'skip') {
       return endWithout(schedule, 'Missed: no control plane could start it at its time')
     }
     try {
@@ -106,15 +120,27 @@ export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
   }
 
   return {
-    async look() {
-      const due = await listDueSchedules(store.read, clock.now(), MOST_PER_LOOK)
-      for (const schedule of due) {
+    async look(sweeps = { isClosed: false }) {
+      const lookedAt = clock.now()
+      for await (const schedule of dueBy(store, lookedAt)) {
+        if (sweeps.isClosed) return
         // A schedule that cannot start now does not delay the others. It is still due at the next look.
-        await start(schedule).catch((error: unknown) => {
+        await start(schedule, lookedAt).catch((error: unknown) => {
           log.warn({ schedule_id: schedule.id, err: error }, 'a schedule could not start its job; tried again soon')
         })
       }
+      last = { from: lookedAt, to: clock.now() }
     },
+  }
+}
+
+/** All schedules that are due at a time, page by page. */
+async function* dueBy(store: Pick<Store, 'read'>, at: number): AsyncGenerator<Schedule> {
+  for (let after: Schedule | null = null; ;) {
+    const page: Schedule[] = await listDueSchedules(store.read, at, { limit: PAGE, after })
+    yield* page
+    if (page.length < PAGE) return
+    after = page.at(-1) ?? null
   }
 }
 

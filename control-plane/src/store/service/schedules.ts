@@ -62,9 +62,19 @@ export async function findSchedule(queries: Queries, id: number): Promise<Schedu
   return row ? parseSchedule(row) : null
 }
 
-/** Those whose time has come, the longest waiting first. */
-export async function listDueSchedules(queries: Queries, now: number, limit: number): Promise<Schedule[]> {
-  const query = queries.selectFrom('schedule').selectAll().where('next_at', '<=', now).where('paused', '=', 0)
+/** Those whose time has come, the longest waiting first. @param after the last one of the page before; null: the first page */
+export async function listDueSchedules(
+  queries: Queries,
+  now: number,
+  { limit, after }: { readonly limit: number; readonly after: Pick<Schedule, 'id' | 'nextAt'> | null },
+): Promise<Schedule[]> {
+  let query = queries.selectFrom('schedule').selectAll().where('next_at', '<=', now).where('paused', '=', 0)
+  if (after !== null) {
+    const { id, nextAt } = after
+    query = query.where((e) =>
+      e.or([e('next_at', '>', nextAt ?? 0), e.and([e('next_at', '=', nextAt ?? 0), e('id', '>', id)])]),
+    )
+  }
   return (await query.orderBy('next_at').orderBy('id').limit(limit).execute()).map(parseSchedule)
 }
 
