@@ -117,6 +117,10 @@ describe('job show', () => {
     })
     const launch = { formName: 'Wait', rawFormData: {} }
     const { body } = await server.call('POST', '/job', { token: server.admin, json: launch })
+    await waitFor('the wait of the job to begin', async () => {
+      const shown = await server.call('GET', `/job/${String(body.id)}?output=false`, { token: server.admin })
+      return (shown.body.place as { until: string | null }).until !== null
+    })
     const { code, stdout } = await run('job', 'show', String(body.id))
     expect(code).toBe(0)
     expect(stdout).toMatch(
