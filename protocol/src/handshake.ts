@@ -1,6 +1,7 @@
 import { createHash, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, type KeyObject } from 'node:crypto'
 import { ProtocolError } from './errors.js'
 import { signText, verifyText } from './identity.js'
+import { rawPublicKeyOf } from './raw-key.js'
 
 /**
  * How the two sides of the socket prove who they are, and how they get the keys that seal everything afterwards:
@@ -52,8 +53,7 @@ export interface TlsExporter {
 /** A new random key. */
 export function createEphemeralKey(): EphemeralKey {
   const { privateKey, publicKey } = generateKeyPairSync('x25519')
-  const x = String(publicKey.export({ format: 'jwk' }).x)
-  return { privateKey, publicKey: Buffer.from(x, 'base64url').toString('base64') }
+  return { privateKey, publicKey: rawPublicKeyOf(publicKey).toString('base64') }
 }
 
 /** What binds a handshake to its TLS connection. */

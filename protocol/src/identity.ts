@@ -8,6 +8,7 @@ import {
   verify as verifyBytes,
 } from 'node:crypto'
 import * as v from 'valibot'
+import { rawPublicKeyOf } from './raw-key.js'
 
 /** A raw 32-byte public key in base64. */
 export const publicKeySchema = v.pipe(
@@ -38,8 +39,7 @@ export function createIdentityKeys(): IdentityKeys {
 
 /** The raw 32-byte public key of a private key in PEM, base64. */
 export function publicKeyOf(privatePem: string): string {
-  const jwk = createPublicKey(createPrivateKey(privatePem)).export({ format: 'jwk' })
-  return Buffer.from(String(jwk.x), 'base64url').toString('base64')
+  return rawPublicKeyOf(createPrivateKey(privatePem)).toString('base64')
 }
 
 /** Fingerprint of a raw public key (base64): `SHA256:` and the base64 of its SHA-256 without padding, as ssh shows it. */

@@ -9,6 +9,7 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import { publicKeyOf } from './identity.js'
+import { rawPublicKeyOf } from './raw-key.js'
 
 /**
  * Secrets of a job, sealed so that only one runner can open them, and only for that run of that job. Base64 of:
@@ -92,10 +93,6 @@ function derive(privateKey: KeyObject, publicKey: KeyObject, ephemeralPublic: Bu
 
 function boundBytes({ jobId, runId, fingerprint }: SealBinding): Buffer {
   return Buffer.from(`${CONTEXT}\n${jobId}\n${runId}\n${fingerprint}`, 'utf8')
-}
-
-function rawPublicKeyOf(key: KeyObject): Buffer {
-  return Buffer.from(String(createPublicKey(key).export({ format: 'jwk' }).x), 'base64url')
 }
 
 function publicKeyFrom(base64: string): KeyObject {

@@ -110,12 +110,19 @@ async function focused(): Promise<string> {
   return name
 }
 
+/** The same, once the page shows it: it may still be drawing. */
+async function seenFocus(): Promise<string> {
+  let at = ''
+  await expect.poll(async () => (at = await focused())).not.toBe('')
+  return at
+}
+
 /** Presses Tab until the focus is on this. */
 async function tabTo(name: string): Promise<void> {
   const seen: string[] = []
   while (seen.length < 80) {
     await page.keyboard.press('Tab')
-    const at = await focused()
+    const at = await seenFocus()
     if (at.startsWith(name)) return
     seen.push(at)
   }
@@ -199,12 +206,11 @@ test('with the keyboard alone one aborts a job and lets a runner in', async () =
   // Escape says no, and one is where one was.
   await press('Escape')
   await dialog.waitFor({ state: 'detached' })
-  expect(await focused()).toBe('Abort')
+  await expect.poll(focused).toBe('Abort')
   await press('Enter')
   await dialog.waitFor()
-  expect(await dialog.getByRole('button', { name: 'Abort' }).evaluate((one) => one.matches(':focus-visible'))).toBe(
-    true,
-  )
+  const abort = dialog.getByRole('button', { name: 'Abort' })
+  await expect.poll(() => abort.evaluate((one) => one.matches(':focus-visible'))).toBe(true)
   await press('Enter')
   await dialog.waitFor({ state: 'detached' })
   await page
