@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { type RoleConfig, parseRoleConfig } from '../auth/roles/role-config.js'
 import { messageOf } from '../errors.js'
-import { checkFormFiles } from '../forms/check-form-files.js'
+import { checkFormFiles } from '../forms/files/check-form-files.js'
 import type { ControlPlaneSettings } from '../settings.js'
 import { YamlProblem } from '../yaml-text.js'
 

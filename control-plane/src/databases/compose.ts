@@ -1,4 +1,4 @@
-import type { Credentials } from '../credentials/credentials.js'
+import type { Credentials } from '../credentials/stored/credentials.js'
 import type { Ground } from '../ground/ground.js'
 import { createDatabases } from './databases.js'
 import type { AskLimits } from './engine.js'

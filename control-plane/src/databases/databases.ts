@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { DATABASE_TYPES, type DatabaseType, type OpenCredential } from '../credentials/credential.js'
-import type { Credentials } from '../credentials/credentials.js'
+import { DATABASE_TYPES, type DatabaseType, type OpenCredential } from '../credentials/stored/credential.js'
+import type { Credentials } from '../credentials/stored/credentials.js'
 import { messageOf } from '../errors.js'
 import { type NamedDatabase, namedDatabases } from './config.js'
 import type { AskLimits, Engine, Target } from './engine.js'

@@ -1,4 +1,4 @@
-import type { SecretBox } from '../credentials/secret-box.js'
+import type { SecretBox } from '../credentials/encryption/secret-box.js'
 import type { Ground } from '../ground/ground.js'
 import type { Nodes } from '../nodes/nodes.js'
 import type { AddressRules } from '../sources/address-rules.js'

@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.js'
-import type { SecretBox } from '../credentials/secret-box.js'
+import type { SecretBox } from '../credentials/encryption/secret-box.js'
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.js'
 import type { AddressRules } from '../sources/address-rules.js'
 import { checkedUrl } from '../sources/http-request.js'

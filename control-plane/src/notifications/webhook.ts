@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { SecretBox } from '../credentials/secret-box.js'
+import type { SecretBox } from '../credentials/encryption/secret-box.js'
 import { type AddressRules, HostRefused } from '../sources/address-rules.js'
 import { sendRequest, shownUrl } from '../sources/http-request.js'
 import { SourceProblem } from '../sources/question.js'

@@ -1,5 +1,5 @@
-import type { SealedPlace } from '../credentials/secret-rotation.js'
-import { createSecretBox, type SecretBox } from '../credentials/secret-box.js'
+import type { SealedPlace } from '../credentials/encryption/rotation.js'
+import { createSecretBox, type SecretBox } from '../credentials/encryption/secret-box.js'
 import type { JobEnds } from '../jobs/record/sequence-port.js'
 import type { Ground } from '../ground/ground.js'
 import type { LiveEvents } from '../live/live-events.js'
@@ -12,9 +12,9 @@ import type { Store } from '../store/store.js'
 import { version } from '../version.js'
 import { type DispatcherDependencies, createDispatcher } from './dispatch/dispatcher.js'
 import { createRunnerAddresses } from './dialling/runner-addresses.js'
-import { createRunnerHub } from './registration/hub.js'
+import { createRunnerHub } from './registration/hub/hub.js'
 import { approvedNeedsOf } from './offers/job-order.js'
-import { createJoinTokens } from './registration/join-tokens.js'
+import { createJoinTokens } from './registration/join/tokens.js'
 import { createOrphanActions } from './held/orphan-actions.js'
 import { createPlaybookFolder } from './files/playbook-folder.js'
 import { openServiceKeys, ownerOfServiceKey } from './registration/service-keys.js'
@@ -68,8 +68,8 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
   })
   onClose(() => dispatcher.close())
   const isOnFile = settings.database.kind === 'sqlite'
-  // On PostgreSQL all nodes share ENCRYPTION_SECRET. On SQLite the service key has a secret file of its own, so that it
-  // outlives a change of ENCRYPTION_SECRET.
+  // On PostgreSQL all nodes share ENCRYPTION_SECRET. On SQLite the service key has its own secret file, so that it
+  // stays valid when ENCRYPTION_SECRET changes.
   const keyBox = isOnFile ? createSecretBox(await keptSecret(settings.persistentPath, 'service-secret')) : box
   const serviceKeys = await openServiceKeys({ store, clock, timers, log, bus: nodes.bus, box: keyBox })
   onClose(() => serviceKeys.close())
@@ -104,8 +104,7 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
     /** The files that an approval of a job is given for. */
     approvedFiles: { manifest: (job: Parameters<typeof approvedNeedsOf>[0]) => files.manifest(approvedNeedsOf(job)) },
     /**
-     * The places of this room with values encrypted by ENCRYPTION_SECRET. On SQLite the service key has a secret of its
-     * own.
+     * The places of this room with values encrypted by ENCRYPTION_SECRET. On SQLite the service key has its own secret.
      */
     sealedPlaces: isOnFile ? [] : [sealedKeys],
   }

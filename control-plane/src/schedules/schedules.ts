@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/sessions/caller.js'
 import type { Clock } from '../time/clock.js'
 import { ConflictError, ForbiddenError, NotFoundError, RefusedValuesError, TooLargeError } from '../errors.js'
-import { withoutDrafts } from '../forms/wizard-drafts.js'
+import { withoutDrafts } from '../forms/sent/wizard-drafts.js'
 import { requireMayLaunch } from '../jobs/launch/launch.js'
 import type { LaunchDependencies } from '../jobs/launch/launch.js'
 import { secretsOfLaunch } from '../jobs/launch/launch-passwords.js'

@@ -1,7 +1,7 @@
 import type { AccountGrant, Grants } from '../auth/roles/grants.js'
 import { launcherName } from '../auth/sessions/shown-name.js'
-import type { Credentials } from '../credentials/credentials.js'
-import type { JobValues, JobVault } from '../credentials/job-vault.js'
+import type { Credentials } from '../credentials/stored/credentials.js'
+import type { JobValues, JobVault } from '../credentials/job/sealed-values.js'
 import { HoldfastError } from '../errors.js'
 import { failJob } from '../jobs/end/ending.js'
 import { filesOfExtravars } from '../jobs/launch/launch-files.js'
@@ -43,7 +43,7 @@ export interface PreparedChildJob {
   /** Not null: the child job is a parent job itself. */
   readonly sequence: { readonly jobType: JobType; readonly plan: string; readonly nodes: readonly string[] } | null
   readonly artifacts?: Values | undefined
-  /** As JSON; null: nobody is told of it. */
+  /** Who gets notifications of its end, as JSON; null: nobody. */
   readonly notifications: string | null
   readonly files: readonly { readonly field: string; readonly uploadId: number }[]
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { SecretsProblem, openValues } from '../credentials/job-secrets.js'
-import type { JobVault } from '../credentials/job-vault.js'
+import { SecretsProblem, openValues } from '../credentials/job/sealing.js'
+import type { JobVault } from '../credentials/job/sealed-values.js'
 import { approvalOf } from '../jobs/record/approval.js'
 import { passwordFieldsOf } from '../jobs/record/password-fields.js'
 import { objectSchema } from '../jobs/record/playbook.js'
@@ -41,7 +41,7 @@ export interface ParentJob {
   readonly extravars: Values
   /** Which of the variables must not be shown. */
   readonly secrets: LaunchSecrets
-  /** Why the passwords cannot be decrypted, if so. No child job can start then. */
+  /** The reason why the passwords cannot be decrypted; null when they can. With a reason, no child job can start. */
   readonly problem: string | null
   readonly nodes: readonly StoredNode[]
 }

@@ -1,5 +1,5 @@
-import type { OpenCredential } from '../credentials/credential.js'
-import type { Credentials } from '../credentials/credentials.js'
+import type { OpenCredential } from '../credentials/stored/credential.js'
+import type { Credentials } from '../credentials/stored/credentials.js'
 import { messageOf } from '../errors.js'
 import type { JqThread } from './jq-thread.js'
 import { type Asker, type Question, SourceProblem } from './question.js'

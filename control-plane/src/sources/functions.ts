@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises'
-import type { Credentials } from '../credentials/credentials.js'
+import type { Credentials } from '../credentials/stored/credentials.js'
 import { parseAnswer } from './exact-json.js'
 import type { FormFiles } from './file-functions.js'
 import { createFormCredentials, isWritten, namesIn, textsIn } from './form-credentials.js'

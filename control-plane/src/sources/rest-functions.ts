@@ -1,4 +1,4 @@
-import type { OpenCredential } from '../credentials/credential.js'
+import type { OpenCredential } from '../credentials/stored/credential.js'
 import { parseAnswer } from './exact-json.js'
 import type { FormRequest, FormResponse, RequestTls } from './http-request.js'
 import { SourceProblem } from './question.js'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import type { OpenCredential } from '../credentials/credential.js'
+import type { OpenCredential } from '../credentials/stored/credential.js'
 import { messageOf } from '../errors.js'
 import { type HostRules, bare, isHostIn } from './address-rules.js'
 import { SourceProblem } from './question.js'

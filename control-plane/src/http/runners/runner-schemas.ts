@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { nullable } from '../route/schemas.js'
-import type { RunnerView } from '../../runners/registration/runner-actions.js'
+import type { RunnerView } from '../../runners/registration/admin/actions.js'
 import type { JoinToken } from '../../store/runners/join-tokens.js'
 import { isoTime } from '../../time/clock.js'
 import { RUNNER_STATES } from '../../words/runner-state.js'
-import { JOIN_TOKEN_MINUTES } from '../../runners/registration/join-tokens.js'
+import { JOIN_TOKEN_MINUTES } from '../../runners/registration/join/tokens.js'
 
 /** Most playbooks at once that an admin may set. */
 const MAX_JOBS = 10_000

@@ -1,6 +1,6 @@
 import { SOCKET_PATH } from '@holdfast/protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import type { RunnerHub } from '../../runners/registration/hub.js'
+import type { RunnerHub } from '../../runners/registration/hub/hub.js'
 import { unknownRoute } from '../server/errors.js'
 import { API_PREFIX } from '../route/paths.js'
 
@@ -10,8 +10,9 @@ export interface RunnerSocketDependencies {
 }
 
 /**
- * The WebSocket of the runners. It needs no bearer token: a runner proves its key in the handshake, and nobody else
- * gets further. The socket is passed on in the same tick, because messages before a handler is attached would be lost.
+ * The WebSocket of the runners. It needs no bearer token: a runner proves its key in the handshake, and a connection
+ * without such a proof gets no further. The socket is passed on in the same tick, because messages before a handler is
+ * attached would be lost.
  */
 export function runnerSocketRoute({ hub }: RunnerSocketDependencies): FastifyPluginAsync {
   return async (app) => {

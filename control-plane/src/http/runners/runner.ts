@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { shownName } from '../../auth/sessions/shown-name.js'
-import type { DefaultChange, RunnerActions } from '../../runners/registration/runner-actions.js'
+import type { DefaultChange, RunnerActions } from '../../runners/registration/admin/actions.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { ApproveRunnerBody, RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
@@ -125,7 +125,7 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
   }
 }
 
-/** Lets a runner in: exactly the one whose fingerprint was compared, if somebody did. */
+/** Approves a runner. If somebody compared a fingerprint, only the runner with that fingerprint is approved. */
 function approveRunnerRoute({ hub, requireAdminForRunner }: RunnerChangeDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
@@ -151,7 +151,10 @@ function approveRunnerRoute({ hub, requireAdminForRunner }: RunnerChangeDependen
 
 const NO_DEFAULT = 'Forms that name no runner cannot be run until one is the default: holdfast runner default <name>'
 
-/** What was done, and what that means for the default runner: nobody has to find that out from a failed job. */
+/**
+ * A text that says what was done, and what it means for the default runner. So nobody has to find that out from a
+ * failed job.
+ */
 function withDefaultSaid(done: string, change: DefaultChange): string {
   switch (change) {
     case 'made':

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { shownName } from '../../auth/sessions/shown-name.js'
-import { CREDENTIAL_TYPES, CredentialInput, CredentialOptions } from '../../credentials/credential.js'
-import { SHOWN_SECRET } from '../../credentials/credential-changes.js'
-import type { Credentials } from '../../credentials/credentials.js'
-import type { ListedCredential } from '../../credentials/stored-credential.js'
+import { CREDENTIAL_TYPES, CredentialInput, CredentialOptions } from '../../credentials/stored/credential.js'
+import { SHOWN_SECRET } from '../../credentials/stored/changes.js'
+import type { Credentials } from '../../credentials/stored/credentials.js'
+import type { ListedCredential } from '../../credentials/stored/row.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { IdParams, Message, answers, idOf, listOf, nullable } from '../route/schemas.js'
@@ -40,7 +40,7 @@ const CredentialList = Type.Object(
 
 const tags = ['credentials']
 
-/** The credentials, for admins. A secret goes in and never comes out. */
+/** Routes for credentials, for admins. They accept secrets, but no answer contains one. */
 export function credentialRoutes({ credentials }: { readonly credentials: Credentials }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -138,7 +138,7 @@ function oneCredentialRoutes({ credentials }: { readonly credentials: Credential
   }
 }
 
-/** Field by field, so that nothing that is not meant to be shown can come along. */
+/** Field by field, so that no other field gets into the answer by mistake. */
 function show(credential: ListedCredential) {
   const { id, name, type, user, host, port, description, options, source, overridden } = credential
   const more = Object.keys(options).length > 0 ? { options } : {}

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { SecretRotation } from '../../credentials/secret-rotation.js'
+import type { SecretRotation } from '../../credentials/encryption/rotation.js'
 import { requireAdmin } from '../route/guards.js'
 import { Message, answers } from '../route/schemas.js'
 

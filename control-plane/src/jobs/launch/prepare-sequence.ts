@@ -1,5 +1,5 @@
 import type { Form } from '../../forms/form.js'
-import { chooseCredentials } from '../../credentials/needs.js'
+import { chooseCredentials } from '../../credentials/job/needs.js'
 import { credentialNeedsOf, withLaunchNames } from '../needs/credential-needs.js'
 import { requireVerboseAllowed } from './extravars.js'
 import { NO_PLAYBOOK } from '../record/playbook.js'
@@ -18,9 +18,9 @@ export interface SequencePlan {
 }
 
 /**
- * Prepares a parent job. Everything that its child jobs may ask for is checked now, with the values of the launch. What
- * is not allowed is refused before anything is created. What is missing (a runner, a credential) becomes the problem of
- * the child job that needs it, when that job starts.
+ * Prepares a parent job. Everything that its child jobs may ask for is checked now, with the values of the launch. If
+ * something is not allowed, the launch is refused before anything is created. If a runner or a credential is missing,
+ * the child job that needs it fails when it starts.
  * @throws ForbiddenError, RefusedValuesError
  */
 export async function prepareSequence(

@@ -1,9 +1,9 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Insertable } from 'kysely'
 import type { Caller } from '../../auth/sessions/caller.js'
-import type { Credentials } from '../../credentials/credentials.js'
-import type { JobValues } from '../../credentials/job-vault.js'
-import type { CredentialNeeds } from '../../credentials/needs.js'
+import type { Credentials } from '../../credentials/stored/credentials.js'
+import type { JobValues } from '../../credentials/job/sealed-values.js'
+import type { CredentialNeeds } from '../../credentials/job/needs.js'
 import { RefusedValuesError } from '../../errors.js'
 import type { JobSettings } from '../../forms/form.js'
 import type { Runner } from '../../store/runners/runners.js'
@@ -17,7 +17,7 @@ import { chooseRunner, requireRunnerAllowed } from '../needs/runner-choice.js'
 import { type SecretFinder, createSecretFinder } from '../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets, splitVariables } from '../secrets/secret-values.js'
 
-/** The rights of whoever launches a job: what decides which runners and credentials the job may use. */
+/** The rights of the user who launches a job. They decide which runners and credentials the job may use. */
 export type Launcher = Pick<Caller, 'isAdmin' | 'options' | 'allowedRunners' | 'allowedCredentials'>
 
 /** What a job with one playbook is made of: a form or a step, and values. */

@@ -2,12 +2,17 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
 import type { Caller } from '../../auth/sessions/caller.js'
-import { type ChosenCredentials, type CredentialNeeds, allNames, chooseCredentials } from '../../credentials/needs.js'
-import { type VaultNeeds, vaultNeedsOf } from '../../credentials/vault-needs.js'
+import {
+  type ChosenCredentials,
+  type CredentialNeeds,
+  allNames,
+  chooseCredentials,
+} from '../../credentials/job/needs.js'
+import { type VaultNeeds, vaultNeedsOf } from '../../credentials/job/vault-needs.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
 import type { Form } from '../../forms/form.js'
-import { VaultCredentials } from '../../forms/form-schema.js'
+import { VaultCredentials } from '../../forms/parse/form-schema.js'
 import { NOTHING_WRONG } from '../../forms/check/report.js'
 import { nearestName } from '../../forms/values/nearest.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
@@ -86,7 +91,7 @@ export function credentialFieldsOf(
  * Replaces the names of the form by the names of the launch. First come the reserved extra variables, which exist only
  * if the form declares fields of those names. Then come the names that were sent for the form's variables and for its
  * credential fields. Other names are dropped, as other reserved variables are.
- * @throws RefusedValuesError that names what is not a text
+ * @throws RefusedValuesError that names each value that is not a text
  */
 export function withLaunchNames(
   form: CredentialNeeds,
@@ -110,7 +115,7 @@ export function withLaunchNames(
   }
 }
 
-/** The reserved extra variables that tell a playbook which credentials it got. They hold names only. */
+/** The reserved extra variables that tell a playbook which credentials it got. They contain only names. */
 export function credentialVariables({ credentials, ansibleCredentials, vaultCredentials }: CredentialNeeds) {
   return {
     ...(Object.keys(credentials).length > 0 ? { __credentials__: credentials } : {}),
@@ -119,7 +124,7 @@ export function credentialVariables({ credentials, ansibleCredentials, vaultCred
   }
 }
 
-/** The vault needs in the form that a file has. */
+/** The vault needs in the shape of a form file. */
 function shownVaults(needs: VaultNeeds): unknown {
   return typeof needs === 'string' ? needs : needs.map(({ id, name }) => (id === null ? name : { id, name }))
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
+import { vaultNeedsSchema } from '../../credentials/job/vault-needs.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 
 /** What the order of a job needs in addition to the extra variables. It is stored as JSON with the job. */
@@ -21,8 +21,8 @@ export const playbookSchema = v.object({
   /** Image of the container in which the playbook runs. Jobs of older releases do not have it. */
   executionImage: v.optional(v.nullable(v.string()), null),
   /**
-   * Files and folders of the playbook folder that the form asks for. Null: those that the playbook's own folder asks
-   * for, or all.
+   * Files and folders of the playbook folder that the form asks for. Null: the playbook's own folder names them, or the
+   * job gets all files.
    */
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
   /** Names of credentials; jobs of older releases have none. */

@@ -1,4 +1,4 @@
-import { namesIn } from '../../credentials/needs.js'
+import { namesIn } from '../../credentials/job/needs.js'
 import { RefusedValuesError } from '../../errors.js'
 import { NOTHING_WRONG } from '../../forms/check/report.js'
 import type { LaunchValidation } from '../../forms/form.js'
@@ -20,10 +20,10 @@ type RelaunchValues = Pick<LaunchValuesRequest, 'extravars' | 'rawFormData' | 'c
  * - Where launches are checked: the stored field values with `changes` over them, checked like any others.
  * - Where launches are not checked, and there are no changes: the extra variables as they were.
  * - With changes: the variables are built again from the field values, and the values are checked in every mode,
- *   because what depends on a changed value has to change with it. Variables that belong to no field stay. If the job
- *   had only variables, the changes replace variables.
- * Passwords are removed when a job ends. So they, and all values that contained one, have to be sent again. The verbose
- * mode is not kept: whoever wants it asks for it each time.
+ *   because values that depend on a changed value have to change, too. Variables that belong to no field stay. If the
+ *   job had only variables, the changes replace variables. Passwords are removed when a job ends. So they, and all
+ *   values that contained one, have to be sent again. The verbose mode is not kept. A caller that wants it has to ask
+ *   for it each time.
  * @param mode how strictly a launch of this form is checked now
  * @throws RefusedValuesError when something is needed that was not stored
  */
@@ -95,8 +95,8 @@ function isComputed({ type, editable, source }: Field): boolean {
 }
 
 /**
- * Used where nothing is checked: names of what the earlier job had and the new one would not have. These are fields
- * whose passwords are gone, and other variables that contained one.
+ * Used where nothing is checked. It names the values that the earlier job had and the new one would not have: fields
+ * whose passwords are gone, and other variables that contained a password.
  */
 function passwordsThatAreGone(earlier: EarlierLaunch, extravars: PlainObject): string[] {
   const masked = maskedNames(earlier, extravars)

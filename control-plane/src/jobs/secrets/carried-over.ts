@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { JobVault } from '../../credentials/job-vault.js'
+import type { JobVault } from '../../credentials/job/sealed-values.js'
 import { type OpenJob, findOpenJobs, insertJobSecret, replaceJobTexts } from '../../store/jobs/job-secrets.js'
 import type { Queries, Store } from '../../store/store.js'
 import { holdsMask } from './masking.js'

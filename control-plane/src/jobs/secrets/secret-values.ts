@@ -1,4 +1,4 @@
-import type { JobValues } from '../../credentials/job-vault.js'
+import type { JobValues } from '../../credentials/job/sealed-values.js'
 import { isEmpty } from '../../forms/values/plain.js'
 import { MASK } from './masking.js'
 import { type SecretFinder, createSecretFinder } from './secret-finder.js'

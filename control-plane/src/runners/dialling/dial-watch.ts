@@ -9,7 +9,7 @@ import {
   takeRunnerAddress,
 } from '../../store/runners/runner-addresses.js'
 import type { Store } from '../../store/store.js'
-import type { RunnerHub } from '../registration/hub.js'
+import type { RunnerHub } from '../registration/hub/hub.js'
 import { type Dial, createDial } from './dial.js'
 
 /** How often a node looks for addresses that nobody dials, in milliseconds. */
@@ -19,9 +19,9 @@ const LOOK_MS = 2000
 export interface DialWatch {
   /** Looks which addresses this node has to dial. It runs automatically. */
   look(): Promise<void>
-  /** The same, for who does not wait for it. */
+  /** The same, for callers that do not wait for it. */
   lookSoon(): void
-  /** Dials this address no more. */
+  /** Stops dialling this address. */
   drop(id: number): void
   close(): Promise<void>
 }
@@ -36,8 +36,8 @@ export interface RunnerAddressDependencies extends Pick<Ground, 'clock' | 'stead
 
 /**
  * Each address is dialled by one node: the node that its row names. Another node takes the row when that node is dead.
- * A row is taken by one write that names the dead node, so two nodes cannot both take it. If two nodes dial all the
- * same for a moment, the epochs of the runner decide, as with every second connection of a runner.
+ * A row is taken by one write that names the dead node, so two nodes cannot both take it. If two nodes dial for a
+ * moment all the same, the epochs of the runner decide, as always when a runner has two connections.
  */
 export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
   const { store, nodes, live, log } = deps
@@ -58,7 +58,7 @@ export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
       const write = store
         .write('runners.address-problem', (queries) => noteAddressProblem(queries, note))
         .then(() => live.changed('runners'))
-        // It is only shown to people; the next change is stored again.
+        // People only see it. The next change is stored again.
         .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'the state of a dial could not be stored'))
         .finally(() => void writes.delete(write))
       writes.add(write)
@@ -91,7 +91,7 @@ export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
 
   const lookSoon = (): void => {
     look().catch((error: unknown) => {
-      // Nothing follows from a failure to read: who is dialled stays dialled.
+      // After a failed read nothing changes: this node goes on dialling the same addresses.
       if (!isReported) log.warn({ reason: messageOf(error) }, 'looking for runners to dial failed; it is tried again')
       isReported = true
     })
@@ -116,7 +116,7 @@ export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
   }
 }
 
-/** Whether this node dials an address. An address that no living node dials is taken by the question. */
+/** Whether this node dials an address. If no living node dials the address, this call takes it. */
 async function isOurs({ store, nodes }: RunnerAddressDependencies, address: RunnerAddress): Promise<boolean> {
   const { node } = address
   if (node === nodes.id) return true

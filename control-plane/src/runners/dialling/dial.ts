@@ -4,21 +4,24 @@ import { WebSocket } from 'ws'
 import { messageOf } from '../../errors.js'
 import type { Ground } from '../../ground/ground.js'
 import type { RunnerAddress } from '../../store/runners/runner-addresses.js'
-import type { RunnerHub } from '../registration/hub.js'
+import type { RunnerHub } from '../registration/hub/hub.js'
 
 /** How long the agent may take to answer, in milliseconds. */
 const ANSWER_MS = 10_000
 
-/** The waits between two tries, in milliseconds. They double; a random part of them is waited. */
+/**
+ * The limits of the wait between two tries, in milliseconds. The wait doubles after each try. A random part of it is
+ * used.
+ */
 const SHORTEST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 30_000
 
-/** How long a connection must last before the waits are short again, in milliseconds. */
+/** After a connection of this length, in milliseconds, the waits are short again. */
 const PROVEN_MS = 1000
 
-/** Keeps one agent connected that listens at an address, until it is closed. */
+/** Keeps the agent connected that listens at an address, until this dial is closed. */
 export interface Dial {
-  /** Dials no more, and cuts the connection that there is. */
+  /** Stops dialling, and cuts the present connection. */
   close(): void
 }
 
@@ -30,7 +33,10 @@ export interface DialDependencies extends Pick<Ground, 'steady' | 'timers' | 'ra
   readonly noted: (problem: string | null) => void
 }
 
-/** Dials at once, and again whenever the connection is lost. Which runner answers, and whether it may, the hub decides. */
+/**
+ * Dials at once, and again whenever the connection is lost. The hub finds out which runner answers, and decides whether
+ * it is accepted.
+ */
 export function createDial(deps: DialDependencies, address: RunnerAddress): Dial {
   const { steady, timers, random, noted } = deps
   let socket: WebSocket | null = null

@@ -1,7 +1,7 @@
 import type { AgentMessage, ServerMessage } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../../time/clock.js'
-import type { SealJobSecrets } from '../../credentials/job-secrets.js'
+import type { SealJobSecrets } from '../../credentials/job/sealing.js'
 import { UnavailableError, messageOf } from '../../errors.js'
 import { type JobEnds, failJob } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
@@ -46,8 +46,8 @@ export interface JobOffersDependencies {
 
 /**
  * Offers the waiting jobs of a runner to its agent while there are free slots, oldest first. A job is marked as offered
- * in the database before the offer is sent. So, whatever happens next, nobody takes the offer for unsent. The states of
- * this part:
+ * in the database before the offer is sent. So, whatever happens next, no offer that was sent is missing in the
+ * database. The states of this part:
  *
  * - not started: the agent's spool is not known yet
  * - offering ⇄ resting, after a refusal with "busy" or a failure
@@ -65,7 +65,7 @@ export class JobOffers {
   #isOffering = false
   #offerAgain = false
   #rest: NodeJS.Timeout | null = null
-  /** Why nothing is offered for a while. */
+  /** The reason why nothing is offered for a while. */
   #restsBecause = ''
 
   constructor(
@@ -76,7 +76,7 @@ export class JobOffers {
     private readonly dependencies: JobOffersDependencies,
   ) {}
 
-  /** Call it when it is known what the agent has, and what it was offered before. */
+  /** Call it when it is known which jobs the agent has, and which it was offered before. */
   start(): void {
     this.#isStarted = true
     this.offer()
@@ -88,7 +88,7 @@ export class JobOffers {
     this.offer()
   }
 
-  /** The end of a job is stored. The reason of a refusal (no slot, no space in the spool) may be over with it. */
+  /** The end of a job is stored. So the reason of a refusal (no slot, no space in the spool) may be over. */
   jobEnded(jobId: number): void {
     this.#fileChanges.delete(jobId)
     this.#endRest()
@@ -138,13 +138,14 @@ export class JobOffers {
   }
 
   /**
-   * True while jobs are being taken out of the queue. A job that the database has as `offered` need not be offered yet.
+   * True while jobs are being taken out of the queue. Meanwhile a job that is `offered` in the database may not have
+   * been offered to the agent yet.
    */
   get isOffering(): boolean {
     return this.#isOffering
   }
 
-  /** What keeps the runner from taking jobs now, such as `has no free slot`; null: nothing that is known. */
+  /** The reason why the runner takes no jobs now, such as `has no free slot`; null: no reason is known. */
   get whyNotTaken(): string | null {
     const { draining, maxJobs } = this.capacity
     if (!this.#isStarted || this.#isOffering) return null
@@ -164,7 +165,7 @@ export class JobOffers {
     const ids = [...this.#taken]
     this.#taken.clear()
     try {
-      // Nobody knows whether jobs were taken, and which.
+      // It is not known whether jobs were taken, and which.
       if (isAnswerLost(failure)) throw failure
       if (ids.length > 0) {
         await store.write('runners.give_back', async (queries) => {

@@ -1,6 +1,6 @@
 import { IMAGE_CONTRACT } from '@holdfast/protocol'
 import type { Clock } from '../../time/clock.js'
-import { type SealJobSecrets, SecretsProblem } from '../../credentials/job-secrets.js'
+import { type SealJobSecrets, SecretsProblem } from '../../credentials/job/sealing.js'
 import { type JobEnds, failJob, needsOfJob, playbookOf } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
@@ -8,7 +8,7 @@ import { findJobSecrets } from '../../store/jobs/job-secrets.js'
 import type { Store } from '../../store/store.js'
 import type { RunnerConnection } from '../socket/connection.js'
 
-/** This runner cannot take this order, whatever happens to it. */
+/** This runner can never take this order. */
 class OrderProblem extends Error {
   override readonly name = 'OrderProblem'
 }
@@ -46,7 +46,7 @@ export async function* withSecrets(
     let secrets: OrderSecrets
     try {
       const kept = (await findJobSecrets(store.read, [job.id])).get(job.id)
-      // An older agent would pass over the image, and run the playbook on its host.
+      // An older agent would ignore the image, and run the playbook directly on its host.
       if (playbookOf(job).executionImage !== null && contract < IMAGE_CONTRACT) {
         throw new OrderProblem('The runner is too old for the executionImage of the form: update its agent')
       }

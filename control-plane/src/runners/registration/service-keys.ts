@@ -8,7 +8,7 @@ import {
 } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../../time/clock.js'
-import { type SecretBox, SecretBoxError } from '../../credentials/secret-box.js'
+import { type SecretBox, SecretBoxError } from '../../credentials/encryption/secret-box.js'
 import { ConflictError, UnavailableError, messageOf } from '../../errors.js'
 import type { Bus } from '../../nodes/bus.js'
 import {
@@ -25,7 +25,7 @@ import type { ServiceIdentity, ServiceIdentitySource } from '../socket/handshake
 /** How often to look for a rotation by another node, in milliseconds. Usually the bus announces it at once. */
 const LOOK_MS = 5000
 
-/** What people may know of the service key. */
+/** The public facts about the service key. */
 export interface ServiceKeyView {
   readonly fingerprint: string
   readonly createdAt: number
@@ -33,11 +33,11 @@ export interface ServiceKeyView {
   readonly previous: readonly string[]
 }
 
-/** How the service key is to be replaced. */
+/** The options of a replacement of the service key. */
 export interface Rotation {
   /**
-   * The fingerprint that the caller takes for the current one. Another one is a conflict, so that a repeated request
-   * rotates only once.
+   * The fingerprint of the current key, as the caller knows it. If the current key is another one, this is a conflict.
+   * So a repeated request rotates only once.
    */
   readonly from: string | null
   /** True: the old key does not sign the new one. An admin then has to tell each runner to trust the new key. */
@@ -51,8 +51,8 @@ export interface Rotation {
 export interface ServiceKeys extends ServiceIdentitySource {
   view(): ServiceKeyView
   /**
-   * Replaces the key. @throws ConflictError, UnavailableError when the old key should sign the new one and cannot be
-   * opened
+   * Replaces the key.
+   * @throws ConflictError, UnavailableError when the old key should sign the new one and cannot be opened
    */
   rotate(rotation: Rotation, by: string): Promise<ServiceKeyView>
   /** Reads what other nodes changed. */
@@ -158,7 +158,7 @@ function privatePemOf(key: StoredServiceKey, box: SecretBox): string {
   }
 }
 
-/** Calls the function now and then, and whenever another node says that it replaced the key. */
+/** Calls the function regularly, and whenever another node announces that it has replaced the key. */
 function whenOthersMayHaveChanged({ timers, bus }: ServiceKeyDependencies, look: () => void): () => void {
   const stopLooking = timers.every(LOOK_MS, look)
   const stopListening = bus.subscribe({
@@ -196,7 +196,7 @@ function todayOf(keys: readonly StoredServiceKey[]): StoredServiceKey {
   return today
 }
 
-/** The keys as runners read them: the oldest first, without a gap up to the current key. */
+/** The earlier keys in the order that runners need: the oldest first, without a gap up to the current key. */
 function successionOf(keys: readonly StoredServiceKey[]): Succession {
   const links = []
   for (const { publicKey, signature } of keys.slice(1, 1 + MAX_SUCCESSIONS)) {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
+import { vaultNeedsSchema } from '../../credentials/job/vault-needs.js'
 import { RefusedValuesError } from '../../errors.js'
 import { parsePath, placesOf } from '../../forms/fields/model-path.js'
 import type { FormContext, MultistepForm, Step } from '../../forms/form.js'

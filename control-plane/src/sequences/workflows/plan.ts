@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
+import { vaultNeedsSchema } from '../../credentials/job/vault-needs.js'
 import type { JobSettings, WorkflowForm } from '../../forms/form.js'
 import type { PlainObject } from '../../forms/values/plain.js'
 import type { PlannedSequence } from '../../jobs/record/sequence-port.js'
@@ -39,8 +39,8 @@ export interface WorkflowPlan {
 }
 
 /**
- * A workflow that a node named at the launch. A later change of its file does not reach the job. So nobody runs what
- * was not approved.
+ * A workflow that a node named at the launch. A later change of its file does not reach the job. So no job runs content
+ * that was not approved.
  */
 export interface InnerWorkflow {
   readonly reference: string
@@ -106,7 +106,7 @@ export async function planWorkflow(
 type PlannedJobs = PlannedSequence['jobs']
 type ValuesOfParent = (parentValues: PlainObject) => PlainObject
 
-/** What the nodes ask for, including those of workflows inside the workflow. Each workflow is looked at once. */
+/** The needs of all nodes, including those of workflows inside the workflow. Each workflow is looked at once. */
 async function plannedJobsOf(
   workflows: Pick<Workflows, 'find'>,
   { workflow, forAll }: Pick<WorkflowPlan, 'workflow' | 'forAll'>,
@@ -131,7 +131,7 @@ async function plannedJobsOf(
   return jobs
 }
 
-/** How the job of a node runs. What the node says replaces what the form says for all nodes. */
+/** The settings for the job of a node. Those of the node replace those that the form sets for all nodes. */
 export function nodeJobSettings(node: JobNode, forAll: ForAllNodes): JobSettings {
   const base: JobSettings = {
     playbook: '',

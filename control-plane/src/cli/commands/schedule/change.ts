@@ -5,7 +5,7 @@ import { readExtraVars } from '../../extra-vars.js'
 import { writeAnswer } from '../../show/answer.js'
 import { localTime } from '../../show/time.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
-import { credentialNames } from '../job/launch.js'
+import { credentialNames } from '../job/launch/launch.js'
 import { idPosition, scheduleId } from './schedule-id.js'
 
 const MISSED = ['run', 'skip'] as const

@@ -1,0 +1,75 @@
+import type { OwnSession, UserSession } from '@holdfast/client'
+import { writeAnswer } from '../../show/answer.js'
+import { type Column, tableText } from '../../show/table.js'
+import { localTime } from '../../show/time.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+
+const COLUMNS: readonly Column<OwnSession | UserSession>[] = [
+  { title: 'id', value: (session) => session.id },
+  { title: 'kind', value: (session) => session.kind },
+  { title: 'from', value: (session) => session.network },
+  { title: 'begun', value: (session) => localTime(session.created_at), isWhole: true },
+  { title: 'last used', value: (session) => localTime(session.last_used_at), isWhole: true },
+  { title: 'ends', value: (session) => localTime(session.expires_at), isWhole: true },
+]
+
+const OWN_COLUMNS: readonly Column<OwnSession>[] = [
+  ...COLUMNS,
+  { title: '', value: (session) => (session.current ? 'this one' : null) },
+]
+
+const ALL_COLUMNS: readonly Column<UserSession>[] = [
+  { title: 'user', value: ({ user, user_type: type }) => (type === 'local' ? user : `${user} (${type})`) },
+  ...COLUMNS,
+  { title: 'name', value: (session) => session.name },
+]
+
+/** `holdfast session list` */
+const listCommand = (run: Run) =>
+  command({
+    command: 'list',
+    describe: 'List your sign-ins that are not over',
+    builder: (yargs) =>
+      clientOptions(yargs).option('all', {
+        type: 'boolean',
+        default: false,
+        describe: 'List the sign-ins and API tokens of everybody (admins)',
+      }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const { stdout } = run.terminal
+      if (args.all) {
+        const list = await client.listSessions()
+        await writeAnswer(stdout, args.json, list, () => tableText(stdout, ALL_COLUMNS, list.records))
+      } else {
+        const list = await client.listOwnSessions()
+        await writeAnswer(stdout, args.json, list, () => tableText(stdout, OWN_COLUMNS, list.records))
+      }
+    },
+  })
+
+/** `holdfast session end` */
+const endCommand = (run: Run) =>
+  command({
+    command: 'end <session>',
+    describe: 'End a sign-in. Admins can also end sign-ins and API tokens of others',
+    builder: (yargs) =>
+      clientOptions(yargs).positional('session', { type: 'string', demandOption: true, describe: 'Its id' }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const own = (await client.listOwnSessions()).records.some(({ id }) => id === args.session)
+      const answer = await (own ? client.endOwnSession({ id: args.session }) : client.endSession({ id: args.session }))
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
+    },
+  })
+
+/** `holdfast session …` */
+export const sessionCommands = (run: Run) =>
+  command({
+    builder: (yargs) =>
+      yargs
+        .command(listCommand(run))
+        .command(endCommand(run))
+        .demandCommand(1, 'Say what to do with sessions: list or end.'),
+    handler: () => undefined,
+  })
