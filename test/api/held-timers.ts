@@ -2,10 +2,10 @@ import type { Timers } from '../../control-plane/src/time/timers.js'
 
 /** Timers that only run when the test says so. */
 export function heldTimers() {
-  const due: { at: number; every: number | null; run: () => void }[] = []
+  const due: { at: number; ms: number; every: number | null; run: () => void }[] = []
   let time = 0
   const add = (ms: number, every: number | null, run: () => void) => {
-    const timer = { at: time + ms, every, run }
+    const timer = { at: time + ms, ms, every, run }
     due.push(timer)
     return () => {
       const index = due.indexOf(timer)
@@ -16,6 +16,8 @@ export function heldTimers() {
   return {
     timers,
     count: () => due.length,
+    /** Whether one waits that was set to so many milliseconds. */
+    waitsFor: (ms: number) => due.some((timer) => timer.ms === ms),
     move(ms: number) {
       const end = time + ms
       for (;;) {

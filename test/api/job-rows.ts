@@ -3,6 +3,7 @@ import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { JobTable } from '../../control-plane/src/store/schema.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
 import { findUserByName } from '../../control-plane/src/store/accounts/users.js'
+import type { runEvents } from '../support/run-events.js'
 import { queuedJob } from '../runners/queued-job.js'
 import type { TestServer } from './server.js'
 
@@ -24,4 +25,22 @@ export function putJob(server: Pick<TestServer, 'store'>, job: Partial<Insertabl
   return server.store.write('test.job', async (queries) =>
     insertJob(queries, await ownedJob(queries, { ...queuedJob(1, run), ...ended, ...job })),
   )
+}
+
+/** Gives a job events, as its runner would have sent them. */
+export async function putEvents(
+  server: Pick<TestServer, 'store'>,
+  jobId: number,
+  events: ReturnType<typeof runEvents>,
+): Promise<void> {
+  const rows = events.map((event) => {
+    const { order, type, play, task, host, time } = event as typeof event &
+      Record<'type' | 'play' | 'task' | 'host' | 'time', string>
+    const line = Buffer.from(JSON.stringify(event))
+    return { job_id: jobId, position: order, type, play, task, host, time, duration: null, line }
+  })
+  await server.store.write('test.events', async (queries) => {
+    await queries.insertInto('job_event').values(rows).execute()
+    await queries.updateTable('job_stream').set({ events_count: rows.length }).where('job_id', '=', jobId).execute()
+  })
 }

@@ -1,4 +1,4 @@
-import { parseFormFile } from '../../../control-plane/src/forms/parse-form.js'
+import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
 import { checkForm } from '../../../control-plane/src/forms/check/check-form.js'
 import type { CheckInput, CheckResult } from '../../../control-plane/src/forms/check/context.js'
 import type { Form } from '../../../control-plane/src/forms/form.js'

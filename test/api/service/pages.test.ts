@@ -1,0 +1,96 @@
+import { request } from 'node:http'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PAGES } from '../../../control-plane/web/src/routes.js'
+import { type TestServer, startServer } from '../server.js'
+
+/** The files of the web console, as the control plane sends them. */
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ settings: { BASE_URL: '/jobs-of-us' } })
+})
+afterAll(() => server.close())
+
+/** As it came: `fetch` would take the compression away. */
+function get(path: string, headers: Record<string, string> = {}) {
+  return new Promise<{ status: number; headers: Record<string, unknown>; bytes: Buffer }>((resolve, reject) => {
+    request(`${server.url}${path}`, { headers }, (answer) => {
+      const pieces: Buffer[] = []
+      answer.on('data', (piece: Buffer) => pieces.push(piece))
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, bytes: Buffer.concat(pieces) }),
+      )
+      answer.on('error', reject)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+describe('the pages', () => {
+  test.each(Object.values(PAGES))('%s is answered with the page, the same for everyone', async (pattern) => {
+    const answer = await get(pattern.replace(/:\w+/g, '7'))
+    expect(answer.status).toBe(200)
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(answer.bytes).toEqual((await get('/')).bytes)
+  })
+
+  test('the headers of a page allow scripts, requests and frames only of this service', async () => {
+    const { headers } = await get('/jobs')
+    const policy = String(headers['content-security-policy'])
+    for (const rule of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      'trusted-types holdfast-worker',
+    ]) {
+      expect(policy.split('; ')).toContain(rule)
+    }
+    expect(policy).not.toContain('unsafe')
+    expect(headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-cache',
+    })
+  })
+
+  test('an unchanged page is not sent again', async () => {
+    const first = await get('/jobs')
+    const again = await get('/jobs', { 'if-none-match': String(first.headers.etag) })
+    expect([again.status, again.bytes.length]).toEqual([304, 0])
+  })
+
+  test('its files are below the base URL, are cached for ever, and are sent compressed if the client accepts that', async () => {
+    const html = (await get('/')).bytes.toString()
+    expect(html).toContain('data-base="/jobs-of-us"')
+    const files = [...html.matchAll(/(?:src|href|data-worker)="\/jobs-of-us(\/assets\/[^"]+)"/g)].map(([, path]) =>
+      String(path),
+    )
+    expect(files).toHaveLength(4)
+    for (const path of files) {
+      const plain = await get(path)
+      expect([path, plain.status, plain.headers['content-encoding']]).toEqual([path, 200, undefined])
+      expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+      const brotli = await get(path, { 'accept-encoding': 'gzip, br' })
+      if (brotli.headers['content-encoding'] === 'br') expect(brotliDecompressSync(brotli.bytes)).toEqual(plain.bytes)
+      const gzip = await get(path, { 'accept-encoding': 'gzip, br;q=0' })
+      if (gzip.headers['content-encoding'] === 'gzip') expect(gunzipSync(gzip.bytes)).toEqual(plain.bytes)
+      if (path.endsWith('.js')) expect(gzip.headers['content-encoding']).toBe('gzip')
+    }
+  })
+
+  test.each(['/nowhere', '/assets/main.js', '/assets/', '/api/v2/nowhere', '/jobs/1/2/3', '/index.html'])(
+    'an unknown path stays a JSON answer with the same headers: %s',
+    async (path) => {
+      const answer = await get(path, { accept: 'text/html' })
+      expect(answer.status).toBe(404)
+      expect(JSON.parse(answer.bytes.toString())).toMatchObject({ code: 'unknown_route' })
+      expect(answer.headers['x-content-type-options']).toBe('nosniff')
+      expect(answer.headers['content-security-policy']).toContain("default-src 'self'")
+    },
+  )
+})

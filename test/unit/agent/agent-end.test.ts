@@ -1,0 +1,105 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { agentEndOf, amendEnd, UnsureError, writeAgentEnd } from '../../../runner-agent/src/spool/agent-end.js'
+import { createJobFolder, type JobFileName, type JobFolder } from '../../../runner-agent/src/spool/job-folder.js'
+import { sha256Of } from '../../agent/fake-control-plane.js'
+
+/** The end of a job that has no supervisor to write it: what its folder tells. */
+const NOW = new Date('2026-11-20T08:00:00.000Z')
+const LOST = { cause: 'supervisor_lost', message: 'the host was restarted' } as const
+let parent: string
+let folder: JobFolder
+
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'holdfast-end-'))
+  const key = { jobId: 1, runId: 'a'.repeat(32) }
+  folder = createJobFolder(join(parent, `1-${key.runId}`), key)
+  mkdirSync(folder.path)
+})
+
+afterEach(() => {
+  rmSync(parent, { recursive: true })
+})
+
+const write = (name: JobFileName, content: unknown): void => {
+  writeFileSync(folder.file(name), typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+test('without any file it has the known facts, and both streams are empty', async () => {
+  const empty = { length: 0, sha256: sha256Of(Buffer.alloc(0)) }
+  expect(await agentEndOf(folder, LOST, NOW)).toEqual({
+    ...{ ...LOST, run_id: 'a'.repeat(32), aborted: false },
+    ...{ exit_code: null, signal: null, started_at: null, ended_at: NOW.toISOString() },
+    output: { ...empty, dropped_bytes: 0 },
+    events: { ...empty, dropped: 0, errors: 0, plugin_seen: false },
+  })
+})
+
+test('it has the counts of the event callback', async () => {
+  write('events.jsonl', '{}\n')
+  write('callback.json', { errors: 2, dropped: 3 })
+  const { events } = await agentEndOf(folder, LOST, NOW)
+  expect(events).toMatchObject({ length: 3, errors: 2, dropped: 3, plugin_seen: true })
+})
+
+test('a torn report of the callback only shows that there was one', async () => {
+  write('callback.json', '{"errors": 2')
+  const { events } = await agentEndOf(folder, LOST, NOW)
+  expect(events).toMatchObject({ errors: 0, dropped: 0, plugin_seen: true })
+})
+
+test('a requested abort is in it; the reason stays the known one', async () => {
+  write('abort.json', {})
+  expect(await agentEndOf(folder, LOST, NOW)).toMatchObject({ cause: 'supervisor_lost', aborted: true })
+})
+
+test('an existing end is never replaced', async () => {
+  const first = await writeAgentEnd(folder, LOST, NOW)
+  expect(await writeAgentEnd(folder, { cause: 'aborted', message: null }, NOW)).toEqual(first)
+  expect(folder.end()).toMatchObject({ kind: 'present', content: { cause: 'supervisor_lost' } })
+})
+
+test('nothing follows from a callback report that cannot be read', async () => {
+  const unreadable = { ...folder, callback: () => ({ kind: 'unknown', code: 'EIO' }) as const }
+  await expect(agentEndOf(unreadable, LOST, NOW)).rejects.toThrow(UnsureError)
+  const hidden = { ...folder, look: () => ({ kind: 'unknown', code: 'EIO' }) as const }
+  await expect(agentEndOf(hidden, LOST, NOW)).rejects.toThrow(UnsureError)
+})
+
+test('a stream is missing only after a second look, and others have their turn between the two', async () => {
+  const seen: string[] = []
+  const slow: JobFolder = {
+    ...folder,
+    look: (name) => {
+      if (name === 'output.log') {
+        seen.push('look')
+        setImmediate(() => seen.push('turn'))
+      }
+      return folder.look(name)
+    },
+  }
+  expect((await agentEndOf(slow, LOST, NOW)).output.length).toBe(0)
+  expect(seen.slice(0, 3)).toEqual(['look', 'turn', 'look'])
+})
+
+test('bytes that were lost after the end are counted, and an undamaged end stays unchanged', async () => {
+  write('output.log', 'one two')
+  write('events.jsonl', '{}\n')
+  const record = await agentEndOf(folder, LOST, NOW)
+  expect(await amendEnd(folder, record)).toBe(record)
+  write('output.log', 'one')
+  const damaged = await amendEnd(folder, record)
+  expect(damaged.message).toBe(
+    'the host was restarted; the spool was damaged after the end: 4 bytes of output and 0 of events are gone',
+  )
+  expect(damaged.output).toEqual({ length: 3, sha256: sha256Of(Buffer.from('one')), dropped_bytes: 4 })
+  expect(damaged.events).toEqual(record.events)
+  write('output.log', 'ONE TWO')
+  expect((await amendEnd({ ...folder }, { ...record, message: null })).message).toBe(
+    'the spool was changed after the end',
+  )
+  write('events.jsonl', '')
+  expect((await amendEnd(folder, record)).events).toMatchObject({ length: 0, dropped: 1 })
+})

@@ -1,0 +1,40 @@
+import { SettingsError } from '@holdfast/protocol'
+import { describe, expect, test } from 'vitest'
+import { readUserList } from '../../../runner-agent/src/isolation/user-list.js'
+import { readSettings } from '../../../runner-agent/src/settings.js'
+
+describe('RTE_ISOLATION_USERS', () => {
+  test.each([
+    ['job-a, job-b', ['job-a', 'job-b']],
+    ['holdfast-job-1..3', ['holdfast-job-1', 'holdfast-job-2', 'holdfast-job-3']],
+    ['60600..60601,job-9..10', ['60600', '60601', 'job-9', 'job-10']],
+    ['job2..2', ['job2']],
+  ])('%s', (text, users) => {
+    expect(readUserList(text)).toEqual(users)
+  })
+
+  test.each(['', ' , ', '1..5000', '../etc', 'a b', 'Job', '-1', 'job..x', 'a/b', 'a\nb'])('not %j', (text) => {
+    expect(() => readUserList(text)).toThrow(SettingsError)
+  })
+})
+
+describe('RTE_ISOLATION', () => {
+  const read = (environment: Record<string, string>) =>
+    readSettings({ environment: { APP_URL: 'http://a', ...environment }, flags: {}, readFile: () => '' }, '/srv')
+      .isolation
+
+  test('is off by default', () => {
+    expect(read({ RTE_ISOLATION_USERS: 'job-1..4' })).toBeNull()
+  })
+
+  test('has users, sudo and home', () => {
+    const asked = {
+      RTE_ISOLATION: 'user',
+      RTE_ISOLATION_USERS: 'job-1..2',
+      RTE_ISOLATION_SUDO: '1',
+      RTE_ISOLATION_HOME: 'home',
+    }
+    expect(read(asked)).toEqual({ users: ['job-1', 'job-2'], sudo: true, home: '/srv/home' })
+    expect(() => read({ RTE_ISOLATION: 'user' })).toThrow('RTE_ISOLATION_USERS: is required with RTE_ISOLATION=user')
+  })
+})

@@ -1,0 +1,114 @@
+import type { EndRecord } from '@holdfast/protocol'
+import { describe, expect, test } from 'vitest'
+import { isEnded, statusesBefore } from '../../../control-plane/src/jobs/record/status.js'
+import { JOB_STATUSES, STATUS_MOVES } from '../../../control-plane/src/words/job-status.js'
+import { jobOutcomeOf } from '../../../control-plane/src/jobs/end/outcome.js'
+import { covers } from '../../interface/covers.js'
+
+const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+function record(changes: Partial<EndRecord>): EndRecord {
+  return {
+    run_id: '0'.repeat(32),
+    cause: 'exited',
+    exit_code: 0,
+    signal: null,
+    message: null,
+    aborted: false,
+    started_at: '2026-01-01T00:00:00.000Z',
+    ended_at: '2026-01-01T00:00:01.000Z',
+    output: { length: 0, sha256: NOTHING, dropped_bytes: 0 },
+    events: { length: 0, sha256: NOTHING, dropped: 0, errors: 0, plugin_seen: true },
+    ...changes,
+  }
+}
+
+describe('outcome of a run', () => {
+  test.each([
+    [record({}), 'success', null],
+    [record({ exit_code: 2 }), 'failed', 'ansible-playbook ended with 2: a host failed'],
+    [record({ exit_code: 77 }), 'failed', 'ansible-playbook ended with 77'],
+    [
+      record({ cause: 'signaled', exit_code: null, signal: 'SIGKILL' }),
+      'failed',
+      'ansible-playbook was ended by SIGKILL',
+    ],
+    [record({ cause: 'spawn_failed', exit_code: null, message: 'no such program' }), 'failed', 'no such program'],
+    [record({ cause: 'not_started', exit_code: null, message: 'no site.yml' }), 'failed', 'no site.yml'],
+    [
+      record({ cause: 'supervisor_lost', exit_code: null }),
+      'failed',
+      'the process that ran the playbook was killed on the runner',
+    ],
+    [record({ cause: 'host_rebooted', exit_code: null }), 'failed', 'the runner host restarted while the playbook ran'],
+    [record({ cause: 'aborted', exit_code: null, aborted: true }), 'aborted', 'aborted by ann'],
+  ] as const)('%#', (end, status, reason) => {
+    expect(jobOutcomeOf(end, 'ann')).toMatchObject({ status, reason })
+  })
+
+  test('a late abort does not hide a success', () => {
+    const { status, detail } = jobOutcomeOf(record({ exit_code: 0, aborted: false }), 'ann')
+    expect(status).toBe('success')
+    expect(detail).toBe('ann asked for an abort when the playbook had already ended')
+  })
+
+  test('after an incomplete abort the text names the remaining processes', () => {
+    const message = 'some processes of the job could not be ended: 7 (sleep)'
+    const end = record({ cause: 'signaled', exit_code: null, signal: 'SIGINT', aborted: true, message })
+    const { status, detail } = jobOutcomeOf(end, 'ann')
+    expect(status).toBe('failed')
+    expect(detail).toBe(`ann asked for an abort; ${message}`)
+  })
+
+  test('cut and missing data is mentioned, and does not change the status', () => {
+    const end = record({
+      output: { length: 0, sha256: NOTHING, dropped_bytes: 12 },
+      events: { length: 0, sha256: NOTHING, dropped: 2, errors: 1, plugin_seen: false },
+    })
+    const { status, detail } = jobOutcomeOf(end, null)
+    expect(status).toBe('success')
+    for (const word of [
+      'no structured events',
+      '12 bytes of output',
+      '2 structured events were lost',
+      '1 structured events',
+    ]) {
+      expect(detail).toContain(word)
+    }
+  })
+})
+
+describe('a run without a play', () => {
+  test('counts as refused, and the missing events are not mentioned', () => {
+    const events = { length: 0, sha256: NOTHING, dropped: 0, errors: 0, plugin_seen: false, before_play: true }
+    expect(jobOutcomeOf(record({ exit_code: 4, events }), null)).toEqual({
+      status: 'failed',
+      reason:
+        'ansible-playbook ended with 4: it refused the playbook, the inventory or an argument before the first play',
+      detail: null,
+    })
+  })
+})
+
+describe('the table of statuses', () => {
+  test('final statuses never change, and abandoned only changes to a real outcome', () => {
+    covers('move.final')
+    for (const status of ['success', 'failed', 'warning', 'aborted', 'rejected'] as const)
+      expect(STATUS_MOVES[status]).toEqual([])
+    expect(STATUS_MOVES.abandoned).toEqual(['success', 'failed', 'warning', 'aborted'])
+  })
+
+  test('statusesBefore is the table read backwards', () => {
+    for (const to of JOB_STATUSES) {
+      for (const from of JOB_STATUSES) {
+        const forwards: readonly string[] = STATUS_MOVES[from]
+        const backwards: readonly string[] = statusesBefore(to)
+        expect(backwards.includes(from)).toBe(forwards.includes(to))
+      }
+    }
+  })
+
+  test('only running and approve have not ended', () => {
+    expect(JOB_STATUSES.filter((status) => !isEnded(status))).toEqual(['running', 'approve'])
+  })
+})

@@ -1,0 +1,59 @@
+import { Kysely, type Migration, sql } from 'kysely'
+import sqlite3 from 'sqlite3'
+import { expect, test } from 'vitest'
+import { migrate } from '../../../control-plane/src/store/migrations/index.js'
+import type { Database } from '../../../control-plane/src/store/schema.js'
+import { createSqliteDialect } from '../../../control-plane/src/store/sqlite/sqlite-dialect.js'
+import { createStatements } from '../../../control-plane/src/store/sqlite/sqlite-statements.js'
+
+async function inMemory(run: (database: Kysely<Database>) => Promise<void>): Promise<void> {
+  const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
+    const made: sqlite3.Database = new sqlite3.Database(':memory:', (error) => (error ? reject(error) : resolve(made)))
+  })
+  const statements = createStatements(handle)
+  try {
+    await run(new Kysely<Database>({ dialect: createSqliteDialect([statements]) }))
+  } finally {
+    await statements.close()
+  }
+}
+
+const step = (table: string): Migration => ({
+  up: async (database) => {
+    await sql`create table ${sql.table(table)} (id integer)`.execute(database)
+  },
+})
+const tablesOf = async (database: Kysely<Database>) =>
+  (
+    await sql<{ name: string }>`select name from sqlite_master where name like 't_' order by name`.execute(database)
+  ).rows.map(({ name }) => name)
+
+test('numbers of steps may have gaps, and a later step with a lower number is run', () =>
+  inMemory(async (database) => {
+    await migrate(database, { '001-a': step('t1'), '005-e': step('t5') })
+    expect(await tablesOf(database)).toEqual(['t1', 't5'])
+    await migrate(database, { '001-a': step('t1'), '003-c': step('t3'), '005-e': step('t5'), '006-f': step('t6') })
+    await migrate(database, { '001-a': step('t1'), '003-c': step('t3'), '005-e': step('t5'), '006-f': step('t6') })
+    expect(await tablesOf(database)).toEqual(['t1', 't3', 't5', 't6'])
+  }))
+
+test('a failing step is named and undone', () =>
+  inMemory(async (database) => {
+    const broken: Migration = {
+      up: async (queries) => {
+        await sql`create table t2 (id integer)`.execute(queries)
+        throw new Error('broken')
+      },
+    }
+    await expect(migrate(database, { '001-a': step('t1'), '002-b': broken })).rejects.toThrow(/002-b/)
+    await migrate(database, { '001-a': step('t1'), '002-b': step('t2') })
+    expect(await tablesOf(database)).toEqual(['t1', 't2'])
+  }))
+
+test('the present tables are made once and stay', () =>
+  inMemory(async (database) => {
+    await migrate(database)
+    await migrate(database)
+    expect(await database.selectFrom('upload').selectAll().execute()).toEqual([])
+    expect(await database.selectFrom('job_file').selectAll().execute()).toEqual([])
+  }))
