@@ -1,4 +1,4 @@
-/** The functions below `fn.` that work only with what they are given. */
+/** The functions below `fn.` that use only their arguments. */
 export const SERVER_FUNCTIONS = [
   'fnGetNumberedName',
   'fnArray',
@@ -9,7 +9,7 @@ export const SERVER_FUNCTIONS = [
   'fnTime',
 ] as const
 
-/** The functions below `fn.` that ask a source. They give promises, but for `fnLs`, which gives its list at once. */
+/** The functions below `fn.` that ask a source. They return promises. Only `fnLs` returns its list at once. */
 export const ASKING_FUNCTIONS = [
   'fnRestBasic',
   'fnRestJwt',
@@ -24,3 +24,14 @@ export const ASKING_FUNCTIONS = [
   'fnParseHtmlWithRegex',
   'fnCredentials',
 ] as const
+
+/** Whether a script calls functions of the installation, which are below `fnc.`. */
+export function callsOwnFunctions(script: string): boolean {
+  return /\bfnc\b/.test(script)
+}
+
+/** The functions of the installation that a script calls. */
+export function ownFunctionsIn(script: string): string[] {
+  const called = [...script.matchAll(/(?<![\w$.])fnc\s*\.\s*(\w+)/g)]
+  return [...new Set(called.map(([, name = '']) => name))]
+}

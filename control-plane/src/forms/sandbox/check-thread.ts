@@ -1,11 +1,14 @@
 import type { Worker } from 'node:worker_threads'
 import { messageOf } from '../../errors.js'
+import type { Timers } from '../../time/timers.js'
 import type { CheckInput, CheckResult } from '../check/context.js'
 import { NOTHING_WRONG } from '../check/report.js'
 import type { CheckOrder, CheckReport } from './worker-messages.js'
 
-/** How long a new thread may take until it is ready. That is a matter of the machine, not of the form. */
+/** How long a new thread may take until it is ready. This depends on the machine, not on the form. */
 const READY_MS = 60_000
+/** How long one check may take, in milliseconds, from when its thread is ready. Then the thread is ended. */
+const CHECK_LIMIT_MS = 10_000
 
 /** How one check in a thread ended. */
 export interface ThreadEnd {
@@ -16,21 +19,27 @@ export interface ThreadEnd {
 
 /**
  * Does one check in a thread.
- * @param options.limitMs how long the check may take, from when the thread is ready
- * @param ended called once, also when the check was given up. The thread has no listeners of this check then.
+ * @param ended called once, also when the check was given up. By then the thread has no listeners of this check any
+ * more
+ * @returns leaves the check alone: `ended` is not called any more, and no timer and no listener stays
  */
 export function runInThread(
   worker: Worker,
   input: CheckInput,
-  { log, limitMs }: { readonly log: { warn(fields: object, text: string): void }; readonly limitMs: number },
+  { log, timers }: { readonly log: { warn(fields: object, text: string): void }; readonly timers: Timers },
   ended: (end: ThreadEnd) => void,
-): void {
+): () => void {
   let at: string | null = null
-  let timer = setTimeout(() => giveUp(`had no thread within ${READY_MS} ms`), READY_MS)
+  let endTimer = timers.after(READY_MS, () => giveUp(`had no thread within ${READY_MS} ms`))
 
-  const end = (result: CheckResult, isFit: boolean) => {
-    clearTimeout(timer)
+  const leave = () => {
+    endTimer()
     worker.removeAllListeners()
+    // What a thread says that is being ended is no news.
+    worker.on('error', () => undefined)
+  }
+  const end = (result: CheckResult, isFit: boolean) => {
+    leave()
     ended({ result, isFit })
   }
   const giveUp = (reason: string) => {
@@ -41,8 +50,8 @@ export function runInThread(
   worker.removeAllListeners()
   worker.on('message', (report: CheckReport) => {
     if (report.kind === 'begins') {
-      clearTimeout(timer)
-      timer = setTimeout(() => giveUp(`took longer than ${limitMs} ms`), limitMs)
+      endTimer()
+      endTimer = timers.after(CHECK_LIMIT_MS, () => giveUp(`took longer than ${CHECK_LIMIT_MS} ms`))
     } else if (report.kind === 'at') at = report.field
     else if (report.kind === 'failed') giveUp(report.reason)
     else end(report.result, report.isFit)
@@ -55,9 +64,13 @@ export function runInThread(
   } catch (error) {
     giveUp(messageOf(error))
   }
+  return leave
 }
 
-/** A check that was given up says which field it was at, as one that could not be evaluated. */
+/**
+ * The result of a check that was given up names the field that was being evaluated, as a field that could not be
+ * evaluated.
+ */
 function tooMuch(at: string | null, reason: string): CheckResult {
   const field = at ?? 'form'
   const errors = { [field]: [{ type: 'waiting', description: `the check of the values was given up: it ${reason}` }] }

@@ -7,8 +7,8 @@ import type { CheckOrder, CheckReport, WorkerSettings } from './worker-messages.
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
 /**
- * The thread in which launches are checked, one after the other. Whatever takes too long in here (a script, a pattern,
- * YAML of many megabytes) holds up nobody else: the control plane ends the thread and makes another.
+ * The thread in which launches are checked, one after the other. If something takes too long in here (a script, a
+ * pattern, YAML of many megabytes), nobody else has to wait. The control plane ends the thread and makes another one.
  */
 const port = parentPort
 if (!port) throw new Error('this file is run as a worker')
@@ -18,8 +18,8 @@ engine.then((open) => open.prepare()).catch(() => undefined)
 const report = (message: CheckReport) => port.postMessage(message)
 
 /**
- * Most characters of the variables that a check may make. A form that names a long value in many of its fields would else
- * fill the memory of the control plane, which takes the result.
+ * Most characters of the variables of a check. Otherwise a form that uses a long value in many of its fields would fill
+ * the memory of the control plane, which gets the result.
  */
 function mostOf(values: CheckOrder['input']['values']): number {
   return Math.max(MAX_CHARACTERS, 4 * JSON.stringify(values).length)
@@ -29,7 +29,7 @@ port.on('message', ({ input }: CheckOrder) => {
   engine
     .then((open) => {
       report({ kind: 'begins' })
-      const evaluator = open(input.now)
+      const evaluator = open(input.now, input.functions)
       const result = checkForm(input, evaluator, (field) => report({ kind: 'at', field }))
       const made = JSON.stringify([result.extravars, result.shown ?? null]).length
       if (made > (input.isShowing ? 2 : 1) * mostOf(input.values)) {

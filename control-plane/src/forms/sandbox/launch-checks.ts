@@ -1,13 +1,15 @@
 import { Worker } from 'node:worker_threads'
 import { TooManyError, UnavailableError } from '../../errors.js'
+import type { Timers } from '../../time/timers.js'
 import type { CheckInput, CheckResult } from '../check/context.js'
 import { runInThread } from './check-thread.js'
 import type { WorkerSettings } from './worker-messages.js'
 
-/** Checks of launches, away from the thread that serves requests. */
+/** Checks of launches, outside of the thread that serves requests. */
 export interface LaunchChecks {
   /**
-   * @param callerKey whose check it is: callers take turns, so that nobody's many or slow checks hold up another's
+   * @param callerKey the caller of the check. Callers take turns, so that many or slow checks of one caller do not
+   * delay another
    * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops
    */
   check(input: CheckInput, callerKey: string): Promise<CheckResult>
@@ -17,12 +19,11 @@ export interface LaunchChecks {
 /** How launches are checked. */
 export interface LaunchChecksOptions {
   readonly log: { warn(fields: object, text: string): void }
+  readonly timers: Timers
   /** FORMS_LOCALE. */
   readonly locale?: string | null
-  /** Threads at most; each is made when it is needed first and kept. */
+  /** Most threads. Each is made at its first use and kept. */
   readonly threads?: number
-  /** How long one check may take before its thread is ended, in milliseconds, from when the thread is ready. */
-  readonly limitMs?: number
   /** Checks of one caller that may wait. */
   readonly mostWaiting?: number
   /** The built check-worker.js. */
@@ -35,7 +36,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** Megabytes of the heap of a thread; a check that needs more ends the thread, not the control plane. */
+/** Megabytes of the heap of a thread. A check that needs more ends the thread, not the control plane. */
 const HEAP_MB = 512
 const STACK_MB = 8
 
@@ -44,16 +45,16 @@ const STACK_MB = 8
  * a refusal because it took too long or ran out of memory, an error because the service stops.
  */
 export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
-  const { log, threads = 2, limitMs = 10_000, mostWaiting = 200 } = options
+  const { log, timers, threads = 2, mostWaiting = 200 } = options
   const script = options.script ?? new URL('./check-worker.js', import.meta.url)
   const workerOptions = {
     workerData: { locale: options.locale ?? null } satisfies WorkerSettings,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
   }
-  /** Callers in the order of their turns; each with its checks. */
+  /** The callers in the order of their turns, each with its checks. */
   const turns = new Map<string, Waiting[]>()
   const idle: Worker[] = []
-  const busy = new Set<Worker>()
+  const busy = new Map<Worker, { leave: () => void }>()
   const running = new Set<Waiting>()
   let closed = false
 
@@ -67,15 +68,15 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
   }
 
   function run(worker: Worker, check: Waiting): void {
-    busy.add(worker)
+    const work = { leave: (): void => undefined }
+    busy.set(worker, work)
     running.add(check)
-    runInThread(worker, check.input, { log, limitMs }, ({ result, isFit }) => {
+    work.leave = runInThread(worker, check.input, { log, timers }, ({ result, isFit }) => {
       busy.delete(worker)
       running.delete(check)
       if (isFit && !closed) {
         keepIdle(worker)
       } else {
-        worker.on('error', () => undefined)
         void worker.terminate()
       }
       goOn()
@@ -83,7 +84,7 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
     })
   }
 
-  /** An idle thread keeps no program alive, and says when it dies. */
+  /** An idle thread does not keep the program alive. The listener notices when it dies. */
   function keepIdle(worker: Worker): void {
     worker.unref()
     worker.on('error', () => idle.splice(idle.indexOf(worker), 1))
@@ -111,9 +112,10 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
       turns.clear()
       running.clear()
       for (const { reject } of left) reject(stopping())
-      const workers = [...idle.splice(0), ...busy]
+      // Nothing of a check may stay, because its timer would delay the end of the program.
+      for (const { leave } of busy.values()) leave()
+      const workers = [...idle.splice(0), ...busy.keys()]
       busy.clear()
-      for (const worker of workers) worker.removeAllListeners('exit')
       await Promise.all(workers.map((worker) => worker.terminate()))
     },
   }
@@ -126,7 +128,7 @@ function takeTurn(turns: Map<string, Waiting[]>): Waiting | null {
   const [key, checks] = turn
   const next = checks.shift() ?? null
   turns.delete(key)
-  // Whoever has more waits behind the others.
+  // A caller with more checks waits behind the other callers.
   if (checks.length > 0) turns.set(key, checks)
   return next
 }

@@ -1,19 +1,21 @@
 import { type QuickJSContext, newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
 import type { AskInScript, Evaluated, Evaluator } from '../check/evaluator.js'
+import { callsOwnFunctions } from '../fields/server-functions.js'
+import { giveOwnFunctions } from './own-functions.js'
 import { runInEngine } from './run-script.js'
 import { type ScriptContext, makeScriptContext } from './script-context.js'
 import { TIME_FUNCTION, timePrelude } from './host/prelude-time.js'
 import { createHostIntl } from './host/intl.js'
 
 /**
- * JavaScript and patterns run in QuickJS, an engine of its own inside WebAssembly: it has no files, no network and no
- * modules. Patterns run there too, and not in RE2, because forms use what RE2 does not know (`(?=…)`, `\1`), and not in
- * the engine of Node, which cannot be interrupted.
+ * JavaScript and patterns run in QuickJS, a separate engine inside WebAssembly. It has no files, no network and no
+ * modules. Patterns run there, too. RE2 does not know some syntax that forms use (`(?=…)`, `\1`), and the engine of
+ * Node.js cannot be interrupted.
  *
- * Time is counted in the engine's own ticks, so that an expression that runs on an idle machine is not refused on a busy
- * one; a wide limit in real time stops those whose ticks are long. A few built-in functions run very long between two
- * ticks: whoever uses this does so in a thread that can be ended.
+ * Time is counted in ticks of the engine. So an expression that runs on an idle machine is not refused on a busy one. A
+ * wide limit in real time stops expressions with long ticks. A few built-in functions run very long between two ticks.
+ * So callers use this in a thread that can be ended.
  */
 const TICKS_OF_ONE = 200
 const TICKS_OF_ALL = 4000
@@ -23,7 +25,7 @@ const MAX_RESULT_LENGTH = 1024 * 1024
 /** Levels of objects and lists in one result. */
 const DEEPEST_RESULT = 100
 
-/** An evaluator for one check of one launch; closed afterwards. */
+/** An evaluator for one check of one launch. The caller closes it afterwards. */
 export interface QuickJsEvaluator extends Evaluator {
   /** False when the engine broke down: it must not be used again. */
   close(): boolean
@@ -31,9 +33,12 @@ export interface QuickJsEvaluator extends Evaluator {
 
 /** Opens evaluators. */
 export interface OpenEvaluator {
-  /** @param now what expressions take for the present, in milliseconds */
-  (now: number): QuickJsEvaluator
-  /** Makes ready what the next evaluator begins with, which takes half of the time of a usual check. */
+  /**
+   * @param now the present time for expressions, in milliseconds
+   * @param functions the file with the functions of the installation
+   */
+  (now: number, functions?: string): QuickJsEvaluator
+  /** Prepares the context of the next evaluator. This takes half of the time of a usual check. */
   prepare(): void
 }
 
@@ -53,26 +58,25 @@ export async function loadQuickJs(locale: string | null = null): Promise<OpenEva
   const prepare = () => {
     ready ??= makeScriptContext(engine, intl)
   }
-  return Object.assign((now: number) => openEvaluator(take, now), { prepare })
+  return Object.assign((now: number, functions?: string) => openEvaluator(take, now, functions), { prepare })
 }
 
-/** What a script that asks learns when it may not. */
+/** The answer for a script that asks without permission. */
 const MAY_NOT_ASK: AskInScript = (name) => ({
   reason: `fn.${name} asks a source, which only an expression of a field without runLocal can`,
 })
 
-function openEvaluator(take: () => ScriptContext, now: number): QuickJsEvaluator {
+function openEvaluator(take: () => ScriptContext, now: number, functions: string | undefined): QuickJsEvaluator {
   let scripts: ScriptContext | null = null
-  /** Patterns have a context of their own: no expression can change what `test` means there. */
+  /** Patterns have their own context, so that no expression can change the meaning of `test` there. */
   let patterns: QuickJSContext | null = null
   let broken = false
   let ticks = 0
   let ticksOfAll = 0
   let began = 0
-  /** For the script that runs now. */
+  /** These values are for the script that runs now. */
   let ask = MAY_NOT_ASK
   let isAsking = false
-  let hasTime = false
 
   function answerScript(question: string): string {
     const [name, given] = JSON.parse(question) as [string, unknown[]]
@@ -94,36 +98,36 @@ function openEvaluator(take: () => ScriptContext, now: number): QuickJsEvaluator
     return kind === 'patterns' ? (patterns ??= scripts.runtime.newContext()) : scripts.context
   }
 
-  function bounded(kind: 'expressions' | 'patterns', script: string): Evaluated {
+  function bounded(kind: 'expressions' | 'patterns', run: (context: QuickJSContext) => unknown): Evaluated {
     if (broken) return { ok: false, reason: 'the sandbox broke down' }
     if (ticksOfAll > TICKS_OF_ALL) return { ok: false, reason: 'the expressions of this form take too long together' }
     ticks = 0
     began = performance.now()
     try {
-      return resultOf(runInEngine(contextFor(kind), script))
+      return resultOf(run(contextFor(kind)))
     } catch (error) {
-      // A trap of WebAssembly leaves the engine in pieces; errors of the script arrive as plain ones.
+      // After a trap of WebAssembly the engine cannot be used any more. Errors of the script itself are plain errors.
       if (error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')) broken = true
       return { ok: false, reason: messageOf(error) }
     }
   }
 
+  const loadFor = createExtras(functions, (run) => bounded('expressions', run))
+
   return {
     evaluate(script, parent, isExpression = false, asking = MAY_NOT_ASK) {
       ask = asking
       isAsking = false
-      const time = script.includes(TIME_FUNCTION) && !hasTime ? timePrelude() : null
-      if (time !== null) {
-        hasTime = true
-        bounded('expressions', time)
-      }
-      const result = bounded('expressions', wholeScript(script, parent, isExpression))
-      // A script that missed an answer may have gone on without it. What it gave then counts for nothing.
+      const missing = loadFor(script)
+      if (missing) return missing
+      const whole = wholeScript(script, parent, isExpression)
+      const result = bounded('expressions', (context) => runInEngine(context, whole))
+      // A script without its answer may have gone on. Then its result does not count.
       return isAsking ? { ok: false, reason: 'it asks a source', isAsking } : result
     },
     matches(pattern, text) {
       const script = `JSON.stringify(new RegExp(${JSON.stringify(pattern)}).test(${JSON.stringify(text)}))`
-      return bounded('patterns', script)
+      return bounded('patterns', (context) => runInEngine(context, script))
     },
     close() {
       if (broken) return false
@@ -139,19 +143,41 @@ function openEvaluator(take: () => ScriptContext, now: number): QuickJsEvaluator
   }
 }
 
-/** The script with what it names, as one that gives JSON. */
+/**
+ * Makes the function that loads what few scripts need, when the first script names it: times, and the functions of the
+ * installation. It gives what went wrong, or null.
+ */
+function createExtras(
+  functions: string | undefined,
+  run: (load: (context: QuickJSContext) => unknown) => Evaluated,
+): (script: string) => Evaluated | null {
+  let hasTime = false
+  let own: Evaluated | null = null
+  return (script) => {
+    const called = callsOwnFunctions(script) ? (functions ?? '') : ''
+    if (!hasTime && (script + called).includes(TIME_FUNCTION)) {
+      hasTime = true
+      run((context) => runInEngine(context, timePrelude()))
+    }
+    if (functions === undefined || called === '') return null
+    own ??= run((context) => giveOwnFunctions(context, functions))
+    return own.ok ? null : own
+  }
+}
+
+/** The script with the values that it names, as a script that returns JSON. */
 function wholeScript(script: string, parent: unknown, isExpression: boolean): string {
   const named = script.includes('__parent__') ? `var __parent__=JSON.parse(${quoted(parent)});` : ''
   const text = JSON.stringify(script)
   const body = isExpression ? asExpression(text) : `return eval(${text})`
-  // Inside a function, so that the names it declares are gone afterwards.
+  // It runs inside a function, so that the names that it declares are gone afterwards.
   const value = `(function(){${named}${body}})()`
   return `(function(v){return v instanceof Promise?v.then(JSON.stringify):JSON.stringify(v)})(${value})`
 }
 
 /**
- * Taken for an expression first, so that `{a: 1}` is an object and no block; statements are run as they are. An `await`
- * needs a function around it.
+ * It is first read as an expression, so that `{a: 1}` is an object and not a block. Statements run unchanged. An
+ * `await` needs a function around it.
  */
 function asExpression(text: string): string {
   const ways = [`"("+${text}+"\\n)"`, text, `"(async()=>("+${text}+"\\n))()"`]
