@@ -15,9 +15,16 @@ fields:
   - {name: notes, type: file}
   - {name: stage, type: text, default: test, help: Where to}
 `
+const PARTS = `- {name: Parts, playbook: deploy.yml, fields: [{name: disks, type: list, subform: Disk}], wizard: [{subform: System}]}
+- {name: System, type: subform, fields: [{name: image, type: file}]}
+- {name: Disk, type: subform, fields: [{name: name, required: true}, {name: content, type: file, maxSize: 20}]}
+`
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ forms: { 'deploy.yaml': FORM }, settings: { LAUNCH_VALIDATION: 'enforce' } })
+  server = await startServer({
+    forms: { 'deploy.yaml': FORM, 'parts.yaml': PARTS },
+    settings: { LAUNCH_VALIDATION: 'enforce' },
+  })
 })
 afterAll(() => server.close())
 
@@ -65,6 +72,47 @@ it('a relaunch takes --file too: the field gets the new file, the others are use
   })
   const missing = await run(['job', 'relaunch', String(first), '--file', 'package=/no/such/file'])
   expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('there is no such file')])
+})
+
+it('files of wizard steps and of rows are named by their place, in a relaunch too', async () => {
+  const { home, run } = person()
+  for (const name of ['image', 'first', 'second', 'other']) writeFileSync(join(home, name), `content of ${name}`)
+  const file = (key: string, name: string) => ['--file', `${key}=${join(home, name)}`]
+  const rows = ['-e', '{"disks": [{"name": "a"}, {"name": "b"}]}']
+  const launch = ['job', 'launch', 'Parts', ...rows, '--json', ...file('System.image', 'image')]
+  const variablesOf = async ({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }) => {
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const { id } = JSON.parse(stdout) as { id: number }
+    const { body } = await server.call('GET', `/job/${id}`, { token: server.admin })
+    return { id, variables: body.extravars }
+  }
+  const first = await variablesOf(
+    await run([...launch, ...file('disks[0].content', 'first'), ...file('disks[1].content', 'second')]),
+  )
+  const disks = [
+    { name: 'a', content: { originalname: 'first' } },
+    { name: 'b', content: { originalname: 'second' } },
+  ]
+  expect(first.variables).toMatchObject({ image: { originalname: 'image' }, disks })
+  const again = await variablesOf(
+    await run([
+      'job',
+      'relaunch',
+      String(first.id),
+      '--json',
+      ...file('image', 'other'),
+      ...file('disks[1].content', 'other'),
+    ]),
+  )
+  expect(again.variables).toMatchObject({
+    image: { originalname: 'other' },
+    disks: [disks[0], { name: 'b', content: { originalname: 'other' } }],
+  })
+  writeFileSync(join(home, 'large'), 'more than twenty bytes')
+  const refused = await run([...launch, ...file('disks[1].content', 'large'), ...file('disks[7].content', 'other')])
+  expect(refused.code).toBe(5)
+  expect(refused.stderr).toContain('disks[1].content: content must be at most 20 B, it is 22 B')
+  expect(refused.stderr).toContain('disks: disks[7].content: the list has no row [7]')
 })
 
 it.each([

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import type { Client } from '@holdfast/client'
 import { UsageError } from './errors.js'
 
-/** The files of a launch or a relaunch: the path of each by the name of its file field. */
+/** The files of a launch or a relaunch: the path of each by the key of its file field. */
 export type FilePaths = ReadonlyMap<string, string>
 
 /**

@@ -6,6 +6,7 @@ import type { UploadFolder } from './upload-folder.js'
 
 /** An upload that a launch may use. Everything in it is from the database and the disk, nothing from the request. */
 export interface UploadFacts {
+  /** The full key of the file field: `field`, `step.field`, in a row `list[0].field`. */
   readonly field: string
   readonly uploadId: number
   readonly sha256: string
@@ -24,6 +25,8 @@ export interface UploadProblem {
 
 const MESSAGES = {
   no_file_field: 'the form has no file field of this name',
+  ambiguous: 'several steps have a file field of this name',
+  twice: 'the launch names two files for this field',
   too_many: `a job may have ${MAX_JOB_UPLOADS} files`,
   invalid: 'this is not the description that an upload was answered with',
   outside: 'the path does not lie in the upload folder',
@@ -74,9 +77,17 @@ export async function verifyUploads(
   return { facts, problems }
 }
 
-/** Makes the {@link UploadProblem} of a field, with its sentence. */
-export function uploadProblem(field: string, reason: UploadProblemReason): UploadProblem {
-  return { field, reason, message: MESSAGES[reason] }
+/**
+ * Makes the {@link UploadProblem} of a field, with its sentence.
+ * @param meant names that may have been meant
+ */
+export function uploadProblem(
+  field: string,
+  reason: UploadProblemReason,
+  meant: readonly string[] = [],
+): UploadProblem {
+  const message = MESSAGES[reason]
+  return { field, reason, message: meant.length === 0 ? message : `${message}: ${meant.join(', ')}` }
 }
 
 async function verifyOne(

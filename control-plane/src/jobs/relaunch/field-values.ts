@@ -2,9 +2,14 @@ import type { Caller } from '../../auth/sessions/caller.js'
 import { ForbiddenError, NotFoundError } from '../../errors.js'
 import type { Form, Forms } from '../../forms/form.js'
 import type { Field } from '../../forms/fields/field.js'
-import { valuesToStore } from '../../forms/stored-values.js'
-import { inShapeOf, withoutDrafts } from '../../forms/wizard-drafts.js'
+import { valuesToStore } from '../../forms/sent/stored-values.js'
+import { inShapeOf, withoutDrafts } from '../../forms/sent/wizard-drafts.js'
 import type { PlainObject } from '../../forms/values/plain.js'
+import { isInRow } from '../../forms/fields/file-keys.js'
+import { withFilesInRows } from '../../forms/values/row-files.js'
+import { type JobFile, findJobFiles } from '../../store/uploads/uploads.js'
+import { descriptionOf } from '../../uploads/description.js'
+import type { UploadFolder } from '../../uploads/upload-folder.js'
 import { type JobRow, type JobSummaryRow, findJob } from '../../store/jobs/jobs.js'
 import type { Queries, Store } from '../../store/store.js'
 import { fieldValuesOf } from '../record/playbook.js'
@@ -14,6 +19,7 @@ import { requireManageable } from '../record/visibility.js'
 export interface FieldValuesDependencies {
   readonly store: Pick<Store, 'read'>
   readonly forms: Forms
+  readonly uploads: Pick<UploadFolder, 'path'>
 }
 
 /**
@@ -26,14 +32,16 @@ export async function readFieldValues(
   caller: Caller,
   id: number,
 ): Promise<Record<string, unknown>> {
-  const { store, forms } = dependencies
+  const { store, forms, uploads } = dependencies
   const { form } = await requireFieldValuesAllowed(dependencies, caller, id)
   const { subforms } = await forms.contextOf(form)
   const values = fieldValuesOf(await requireWholeJob(store.read, id))
   if (values === null) {
     throw new NotFoundError('no_field_values', `Job ${id} was launched without field values, so none were kept`)
   }
-  const shown = withoutSecrets(withoutDrafts(form, values, 'with skipped'), form, subforms)
+  const files = await findJobFiles(store.read, [id])
+  const kept = withoutSecrets(withoutDrafts(form, values, 'with skipped'), form, subforms)
+  const { values: shown } = withKeptFiles(kept, form, subforms, { files, folder: uploads.path })
   return { ...inShapeOf(form, values, shown) }
 }
 
@@ -44,7 +52,7 @@ export async function readFieldValues(
  * @throws NotFoundError, ForbiddenError
  */
 export async function requireFieldValuesAllowed(
-  { store, forms }: FieldValuesDependencies,
+  { store, forms }: Pick<FieldValuesDependencies, 'store' | 'forms'>,
   caller: Caller,
   id: number,
 ): Promise<{ readonly job: JobSummaryRow; readonly form: Form }> {
@@ -70,8 +78,9 @@ export async function requireWholeJob(queries: Queries, id: number): Promise<Job
 }
 
 /**
- * The field values that were kept with a job, in the shape of this service; null when it was launched without any. What
- * has become a password field or a file field since is left out; the values of fields that are gone are not.
+ * The field values that were kept with a job, in the shape of this service; null when it was launched without any.
+ * Values of fields that have become password fields or file fields meanwhile are left out. Values of removed fields
+ * stay.
  */
 export function keptValues(
   job: Pick<JobRow, 'raw_form_data'>,
@@ -80,6 +89,30 @@ export function keptValues(
 ): PlainObject | null {
   const values = fieldValuesOf(job)
   return values && withoutSecrets(withoutDrafts(form, values, 'without skipped'), form, subforms)
+}
+
+/**
+ * Kept field values with the uploads of their rows. A row carries its file, so that the file stays with the row when rows
+ * are added, moved or removed. The uploads of all other fields belong to the field, and are no values.
+ * @returns the values, and the keys of the uploads that are in them
+ */
+export function withKeptFiles(
+  values: PlainObject,
+  form: Pick<Form, 'fields' | 'wizard'>,
+  subforms: Readonly<Record<string, readonly Field[]>>,
+  { files, folder }: { readonly files: readonly JobFile[]; readonly folder: string },
+): { readonly values: PlainObject; readonly inRows: ReadonlySet<string> } {
+  const { fields, wizard } = form
+  const byKey = new Map(files.filter(({ field }) => isInRow(form, field)).map((file) => [file.field, file]))
+  const inRows = new Set<string>()
+  if (byKey.size === 0) return { values, inRows }
+  const found = withFilesInRows({ fields, wizard, subforms }, values, (key) => {
+    const file = byKey.get(key)
+    if (!file) return undefined
+    inRows.add(key)
+    return descriptionOf(file, folder)
+  })
+  return { values: found, inRows }
 }
 
 function withoutSecrets(

@@ -2,12 +2,14 @@ import type { Caller } from '../../auth/sessions/caller.js'
 import { ConflictError } from '../../errors.js'
 import { unknownNames } from '../../forms/check/unknown-names.js'
 import type { Form } from '../../forms/form.js'
-import { inShapeOf, withoutDrafts } from '../../forms/wizard-drafts.js'
+import { inShapeOf, withoutDrafts } from '../../forms/sent/wizard-drafts.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
-import { findJobFiles } from '../../store/uploads/uploads.js'
+import { type JobFile, findJobFiles } from '../../store/uploads/uploads.js'
+import { type WholeFormFields, fileKeyOf } from '../../forms/fields/file-keys.js'
+import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
 import { descriptionOf } from '../../uploads/description.js'
 import { requireShallow } from '../record/depth.js'
-import { keptValues, requireFieldValuesAllowed, requireWholeJob } from './field-values.js'
+import { keptValues, requireFieldValuesAllowed, requireWholeJob, withKeptFiles } from './field-values.js'
 import { type LaunchDependencies, launchJob, requireMayLaunch } from '../launch/launch.js'
 import { stricter, refuseUnknown } from '../launch/launch-values.js'
 import { credentialNamesOf, extravarsOf, fieldValuesOf } from '../record/playbook.js'
@@ -20,7 +22,7 @@ import { isEnded, jobStatusOf } from '../record/status.js'
 export interface RelaunchRequest {
   /** Values that replace stored field values; empty: run the job as it ran. */
   readonly values: Readonly<Record<string, unknown>>
-  /** By file field: another upload, or null for none. The uploads of all other fields are used again. */
+  /** By the key of the file field: another upload, or null for none. The uploads of all other fields are used again. */
   readonly files: Readonly<Record<string, unknown>>
   readonly verbose: boolean
 }
@@ -42,8 +44,8 @@ export async function requireMayRelaunch(
 }
 
 /**
- * Runs an ended job again, as it ran or with changes. It becomes a new job of the caller, and it takes the same way as
- * every launch: the form and the roles count as they are now.
+ * Runs an ended job again, as it ran or with changes. The new job belongs to the caller. It goes the same way as every
+ * launch: the present form and the present roles count.
  * @throws NotFoundError, ForbiddenError, ConflictError, and the errors of a launch; nothing is created then
  */
 export async function relaunchJob(
@@ -64,36 +66,62 @@ export async function relaunchJob(
     refuseUnknown(dependencies, form, unknownNames(form, subforms, changes, Object.keys(constants)))
   }
   const whole = await requireWholeJob(store.read, id)
+  const files = await findJobFiles(store.read, [id])
+  const bare = keptValues(whole, form, subforms)
+  const kept = bare && withKeptFiles(bare, form, subforms, { files, folder: uploads.path })
   const earlier = {
     id,
     form,
     subforms,
-    kept: keptValues(whole, form, subforms),
+    kept: kept && kept.values,
     extravars: extravarsOf(whole),
     passwordFields: [...form.passwordFields, ...passwordFieldsOf(whole)],
     credentials: credentialNamesOf(whole),
   }
   const mode = stricter(dependencies.validation, form.launchValidation)
   const { besides, ...values } = valuesOfRelaunch(earlier, changes, { mode, verbose: request.verbose })
-  const files = await findJobFiles(store.read, [id])
-  const isFileField = (name: string) => form.fields.some((field) => field.name === name && field.type === 'file')
-  const again = files
-    .filter(({ field }) => isFileField(field))
-    .map((file): [string, object] => [file.field, descriptionOf(file, uploads.path)])
+  const parts = { fields: form.fields, wizard: form.wizard, subforms }
+  const again = filesAgain(parts, files, { changes, files: request.files })
+    .filter(([key]) => !kept?.inRows.has(key))
+    .map(([key, file]) => [key, descriptionOf(file, uploads.path)])
   const before = fieldValuesOf(whole)
   const { id: newId } = await launchJob(dependencies, caller, {
     ...values,
     rawFormData: values.rawFormData && before ? inShapeOf(form, before, values.rawFormData) : values.rawFormData,
     formName: form.name,
-    files: { ...Object.fromEntries(again), ...request.files },
+    files: { ...(Object.fromEntries(again) as PlainObject), ...request.files },
     earlier: { uploads: new Set(files.map((file) => file.id)), besides },
   })
   return { id: newId, form: form.name, message: messageOf(job, newId) }
 }
 
+/** The uploads of an earlier job that are used again, by the full keys that their fields have now. */
+function filesAgain(
+  form: WholeFormFields,
+  files: readonly JobFile[],
+  asked: { readonly changes: PlainObject; readonly files: PlainObject },
+): [string, JobFile][] {
+  const keyNow = (given: string) => {
+    const found = fileKeyOf(form, given)
+    return 'key' in found ? found.key : null
+  }
+  const replaced = new Set(Object.keys(asked.files).map(keyNow))
+  // Rows that are sent anew bring their files themselves.
+  const steps = new Set(form.wizard.map(({ name }) => name))
+  const sentAnew = Object.entries(asked.changes).flatMap(([name, value]) =>
+    steps.has(name) && isPlainObject(value) ? Object.keys(value).map((field) => `${name}.${field}`) : [name],
+  )
+  const isSentAnew = (key: string) => sentAnew.some((name) => key.startsWith(`${name}[`) || key.startsWith(`${name}.`))
+  return files.flatMap((file): [string, JobFile][] => {
+    const key = keyNow(file.field)
+    return key === null || replaced.has(key) || isSentAnew(key) ? [] : [[key, file]]
+  })
+}
+
 /**
  * An abandoned job counts as ended, so that people can go on when a runner never comes back. The message says that the
- * old job may still run, so whoever runs it again knows. @throws ConflictError
+ * old job may still run, so whoever runs it again knows.
+ * @throws ConflictError
  */
 export function requireRelaunchable(job: JobSummaryRow): void {
   if (job.parent_id !== null) {

@@ -11,7 +11,7 @@ import { type Place, keyOf } from './place.js'
 type State =
   | { readonly kind: 'none' | 'cancelled' }
   | { readonly kind: 'up'; readonly file: File; readonly sent: number; readonly all: number }
-  | { readonly kind: 'done'; readonly file: File }
+  | { readonly kind: 'done'; readonly name: string; readonly size: number }
   | { readonly kind: 'failed'; readonly file: File; readonly error: Error }
 
 /** The first field of a form whose file is still being uploaded; null: none. */
@@ -22,14 +22,20 @@ export function placeOfUpload(form: HTMLFormElement | null): string | null {
 /** A file field. The file is uploaded as soon as it is chosen. */
 export function FileInput({
   place,
+  value,
   change,
   attributes,
 }: {
   readonly place: Place
+  /** What the upload was answered with. A row of the job that is run again has one from the beginning. */
+  readonly value: unknown
   readonly change: (value: Upload | undefined) => void
   readonly attributes: { readonly id: string; readonly name: string }
 }) {
-  const [state, setState] = useState<State>({ kind: 'none' })
+  const [state, setState] = useState<State>(() => startOf(value))
+  // A row may change while its file goes up. What was typed meanwhile stays.
+  const latest = useRef(change)
+  latest.current = change
   const input = useRef<HTMLInputElement>(null)
   const under = useRef<AbortController | null>(null)
   useEffect(() => () => under.current?.abort(), [])
@@ -38,7 +44,7 @@ export function FileInput({
     under.current?.abort()
     under.current = null
     // The earlier file does not count any more, also when the new one cannot be uploaded.
-    change(undefined)
+    latest.current(undefined)
     setState(next)
   }
 
@@ -54,8 +60,8 @@ export function FileInput({
     try {
       const stored = await api.uploadFile({ body }, { signal, fetch: sentWithProgress(tell) })
       if (signal.aborted) return
-      change(stored)
-      setState({ kind: 'done', file })
+      latest.current(stored)
+      setState({ kind: 'done', name: file.name, size: file.size })
     } catch (error) {
       if (!signal.aborted) setState({ kind: 'failed', file, error: error as Error })
     }
@@ -74,20 +80,14 @@ export function FileInput({
         }}
       />
       {state.kind === 'up' && (
-        <p>
-          <progress value={state.sent} max={state.all} aria-label={formWords.uploading(state.file.name)} />{' '}
-          {formWords.uploadedSoFar(bytesText(state.sent), bytesText(state.all))}{' '}
-          <button
-            type="button"
-            onClick={() => {
-              if (input.current) input.current.value = ''
-              take({ kind: 'cancelled' })
-              input.current?.focus()
-            }}
-          >
-            {formWords.cancelUpload}
-          </button>
-        </p>
+        <Progress
+          state={state}
+          cancel={() => {
+            if (input.current) input.current.value = ''
+            take({ kind: 'cancelled' })
+            input.current?.focus()
+          }}
+        />
       )}
       <p class={state.kind === 'failed' ? 'bad-text' : 'soft'} role="status">
         {saidOf(state)}
@@ -101,6 +101,31 @@ export function FileInput({
   )
 }
 
+/** How far a file is, and the button that stops it. */
+function Progress({
+  state: { file, sent, all },
+  cancel,
+}: {
+  readonly state: Extract<State, { readonly kind: 'up' }>
+  readonly cancel: () => void
+}) {
+  return (
+    <p>
+      <progress value={sent} max={all} aria-label={formWords.uploading(file.name)} />{' '}
+      {formWords.uploadedSoFar(bytesText(sent), bytesText(all))}{' '}
+      <button type="button" onClick={cancel}>
+        {formWords.cancelUpload}
+      </button>
+    </p>
+  )
+}
+
+/** A file that is there already is shown as one that was uploaded. */
+function startOf(value: unknown): State {
+  const { originalname: name, size } = (value ?? {}) as Partial<Upload>
+  return name === undefined || size === undefined ? { kind: 'none' } : { kind: 'done', name, size }
+}
+
 /** What a screen reader says by itself. The progress is not among it, because that would be said all the time. */
 function saidOf(state: State): string {
   switch (state.kind) {
@@ -111,7 +136,7 @@ function saidOf(state: State): string {
     case 'up':
       return formWords.uploading(state.file.name)
     case 'done':
-      return formWords.uploaded(state.file.name, bytesText(state.file.size))
+      return formWords.uploaded(state.name, bytesText(state.size))
     case 'failed':
       return sentenceOf(state.error)
   }

@@ -1,6 +1,7 @@
 import type { FormField, FormModel } from '@holdfast/client'
 import { words } from '../../words/en.js'
 import type { Values } from './form-parts.js'
+import { textOfValue } from './kept-files.js'
 import type { Typed } from './sent-values.js'
 
 const isNothing = (value: unknown) => value === undefined || value === null || value === ''
@@ -20,7 +21,7 @@ export function textBefore(field: FormField, before: Values, now: Values): strin
   if (now[name] === undefined || isSame(now[name], had)) return null
   if (isNothing(had)) return words.none
   const choice = choices?.find(({ value }) => isSame(value, had))
-  return choice?.label ?? (typeof had === 'string' ? had : JSON.stringify(had))
+  return choice?.label ?? (typeof had === 'string' ? had : textOfValue(had))
 }
 
 /** The labels of the fields that have another value than in the job that is run again. */

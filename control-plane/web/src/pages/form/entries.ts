@@ -5,6 +5,7 @@ import { type Place, keyOf } from '../../fields/place.js'
 import { useEvaluation, verdictOf } from './evaluation.js'
 import type { FormState } from './form-part-view.js'
 import { type Values, isFieldShown } from './form-parts.js'
+import { keptFilesOf, placesOfKept } from './kept-files.js'
 import { type Problems, problemsOfRows } from './problems.js'
 import { type SentValues, type Typed, placeOf, sentValues } from './sent-values.js'
 
@@ -37,8 +38,8 @@ export function useEntries(
   const [problems, setProblems] = useState<Problems>(new Map())
   /** Places that somebody typed into. Errors of all other places are shown only at the launch. */
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
-  /** Steps that somebody wanted to leave. All of their errors are shown. */
-  const [judged, setJudged] = useState<ReadonlySet<FormPart>>(new Set())
+  /** Steps that somebody wanted to leave. All of their errors are shown, also when the form was read again since. */
+  const [judged, setJudged] = useState<ReadonlySet<FormPart['step']>>(new Set())
   const latest = useRef<FormEvaluation | null>(null)
 
   const isShownNow = (part: FormPart, name: string): boolean => {
@@ -49,7 +50,12 @@ export function useEntries(
   const sent = () => sentValues(form, typed, isShownNow, element.current)
   const { evaluation, askNow } = useEvaluation(form.name, typed, sent)
   latest.current = evaluation
-  const rows = useMemo(() => problemsOfRows(evaluation?.rows ?? {}), [evaluation])
+  const kept = useMemo(() => keptFilesOf(isRelaunch ? start : {}), [isRelaunch, start])
+  const inRows = (said: FormEvaluation | null): Problems => {
+    const keptAt = placesOfKept(kept, typed)
+    return new Map([...problemsOfRows(said?.rows ?? {})].filter(([key]) => !keptAt.has(key)))
+  }
+  const rows = useMemo(() => inRows(evaluation), [evaluation, typed])
 
   /** What the control plane finds wrong with a field of a step. */
   const found = (said: FormEvaluation | null, part: FormPart, name: string): readonly string[] => {
@@ -65,14 +71,14 @@ export function useEntries(
     setProblems,
     sent,
     async judge(part) {
-      setJudged((before) => new Set([...before, part]))
+      setJudged((before) => new Set([...before, part.step]))
       // The known errors are about older values. The last key may have corrected them.
       const said = await askNow()
-      const inRows = [...problemsOfRows(said?.rows ?? {}).keys()]
+      const wrongInRows = [...inRows(said).keys()]
       const isWrong = part.fields.some(({ name }) => {
         const key = keyOf([...placeOf(part), name])
         if (!isShownNow(part, name)) return false
-        return found(said, part, name).length > 0 || inRows.some((one) => one === key || one.startsWith(`${key}.`))
+        return found(said, part, name).length > 0 || wrongInRows.some((one) => one === key || one.startsWith(`${key}.`))
       })
       return isWrong ? 'wrong' : 'good'
     },
@@ -80,7 +86,7 @@ export function useEntries(
       const key = keyOf(place)
       const isField = place.length === placeOf(part).length + 1
       const own = isField ? found(evaluation, part, String(place.at(-1))) : []
-      const live = judged.has(part) || touched.has(key) ? [...own, ...(rows.get(key) ?? [])] : []
+      const live = judged.has(part.step) || touched.has(key) ? [...own, ...(rows.get(key) ?? [])] : []
       return [...new Set([...(problems.get(key) ?? []), ...live])]
     },
     change(part, name, value, at) {

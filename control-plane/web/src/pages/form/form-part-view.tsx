@@ -37,7 +37,7 @@ export function FormPartView({
   readonly isCurrent?: boolean
 }) {
   const shown = shownValues(part, values)
-  const fields = part.fields.map((field) => {
+  const viewOf = (field: FormField) => {
     const verdict = verdictOf(state.evaluation, part, field.name)
     if (!isFieldShown(part, field, values, verdict)) return null
     // What may be typed over is a line of text. An object is none.
@@ -56,15 +56,37 @@ export function FormPartView({
         change={(value, at = place) => change(field.name, value, at)}
       />
     )
+  }
+  const fields = groupsOf(part.fields).map(({ group, members }) => {
+    const views = members.map(viewOf)
+    if (group === null || views.every((view) => view === null)) return views
+    return (
+      <fieldset key={members[0]?.name}>
+        <legend>{group}</legend>
+        {views}
+      </fieldset>
+    )
   })
   if (all === 1 && part.step === null) return <>{fields}</>
   if (part.step !== null && state.evaluation?.steps[part.step]?.shown === false) return null
   return (
     <fieldset hidden={!isCurrent}>
-      <legend>{formWords.step(number, all, part.step ?? formWords.general)}</legend>
+      <legend>{formWords.step(number, all, part.title ?? part.step ?? formWords.general)}</legend>
+      {part.help !== null && <p class="soft help">{part.help}</p>}
       {fields}
     </fieldset>
   )
+}
+
+/** The fields in their order; those of one group that follow each other stand together. */
+function groupsOf(fields: readonly FormField[]) {
+  const groups: { readonly group: string | null; readonly members: FormField[] }[] = []
+  for (const field of fields) {
+    const last = groups.at(-1)
+    if (last && last.group === field.group) last.members.push(field)
+    else groups.push({ group: field.group, members: [field] })
+  }
+  return groups
 }
 
 /** A field that the form computes. It is shown, and nobody types it. */

@@ -44,7 +44,9 @@ export function sentValues(
   const valuesOf = (part: FormPart): Values => {
     const own = typed[part.step ?? ''] ?? {}
     const shown = part.fields.filter(({ name }) => isShown(part, name))
-    for (const { name, type } of shown) if (type === 'file' && own[name] !== undefined) files[name] = own[name]
+    for (const { name, type } of shown) {
+      if (type === 'file' && own[name] !== undefined) files[keyOf([...placeOf(part), name])] = own[name]
+    }
     const typedIn = shown.filter(({ type }) => type !== 'file').map(({ name }) => [name, own[name]] as const)
     return withoutUndefined({ ...Object.fromEntries(typedIn), ...inside(shown, own, placeOf(part)) })
   }

@@ -4,11 +4,13 @@ import { formWords } from '../../words/en-form.js'
 /** What a launch with the present values would run: on which runner, and with which variables. Secrets are masked. */
 export function WillRun({ runs: { runner, problem, extravars } }: { readonly runs: FormEvaluation['runs'] }) {
   return (
-    <details class="will-run">
-      <summary>{formWords.willRun}</summary>
+    <>
       {problem !== null && <p class="notice bad">{problem}</p>}
-      {runner !== null && <p>{formWords.willRunOn(runner)}</p>}
-      <pre class="mono">{JSON.stringify(extravars, null, 2)}</pre>
-    </details>
+      <details class="will-run">
+        <summary>{formWords.willRun}</summary>
+        {runner !== null && <p>{formWords.willRunOn(runner)}</p>}
+        <pre class="mono">{JSON.stringify(extravars, null, 2)}</pre>
+      </details>
+    </>
   )
 }

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { findJobFiles, linkJobFiles } from '../../control-plane/src/store/uploads/uploads.js'
-import { waitFor } from '../support/wait.js'
-import { type TestServer, startServer } from './server.js'
-import { stored, upload } from './upload-client.js'
-import { covers } from '../interface/covers.js'
+import { findJobFiles, linkJobFiles } from '../../../control-plane/src/store/uploads/uploads.js'
+import { waitFor } from '../../support/wait.js'
+import { type TestServer, startServer } from '../server.js'
+import { stored, upload } from '../upload-client.js'
+import { covers } from '../../interface/covers.js'
 
 const FORM = `name: install
 type: ansible
@@ -36,7 +36,7 @@ const extravarsOf = async (id: unknown) =>
   (await server.call('GET', `/job/${String(id)}`, { token: server.admin })).body.extravars as Record<string, unknown>
 
 describe('files of a launch', () => {
-  test('the variable of the file field is the whole description, whatever else was sent for it', async () => {
+  test('the variable of the file field is the whole description, whatever the client sent for it', async () => {
     covers('launch.files', 'rule-3.unchanged')
     const cert = await upload(server, 'site.pem', randomBytes(1234), ann.token)
     const answer = await launch({ cert }, { title: 'x', cert: { path: '/etc/shadow' }, key: { path: '/etc/passwd' } })
@@ -48,7 +48,7 @@ describe('files of a launch', () => {
     expect(file).toMatchObject({ field: 'cert', stored_name: cert.filename, original_name: 'site.pem', size: 1234 })
   })
 
-  test('size, names and path come from the service, what the description claims of them is ignored', async () => {
+  test('size, names and path come from the service, and those of the sent description are ignored', async () => {
     covers('rule-1.disk', 'validation.upload-claim')
     const cert = await upload(server, 'site.pem', 'hello', ann.token)
     const claim = { ...cert, size: 1, originalname: 'other.exe', mimetype: 'x/y', destination: '/etc', extra: 'word' }
@@ -75,7 +75,7 @@ describe('files of a launch', () => {
     expect((await launch({ cert }, {}, server.admin)).status).toBe(200)
   })
 
-  test('a path with dots that leads to the very file is that file', async () => {
+  test('a path with dots that leads to the file counts as that file', async () => {
     const cert = await upload(server, 'a', 'x', ann.token)
     const path = `${String(cert.destination)}/../uploads/./${String(cert.filename)}`
     const answer = await launch({ cert: { path } })
@@ -177,7 +177,7 @@ describe('422 with the field and the reason, and nothing is created', () => {
     },
   )
 
-  test('files that are no object are 400', async () => {
+  test('files that are not an object are 400', async () => {
     expect((await launch('text')).status).toBe(400)
   })
 })
@@ -185,7 +185,7 @@ describe('422 with the field and the reason, and nothing is created', () => {
 describe('clean-up', () => {
   const files = () => stored(server)
 
-  test('an upload that no job refers to goes after a day, one with a job stays', async () => {
+  test('an upload without a job is removed after a day, one with a job stays', async () => {
     const used = await upload(server, 'used', 'x', ann.token)
     await upload(server, 'unused', 'y', ann.token)
     await launch({ cert: used })
@@ -199,7 +199,7 @@ describe('clean-up', () => {
     expect((await launch({ cert: used }, {}, token)).status).toBe(200)
   })
 
-  test('files without a row go after a day: parts of a service that was ended, and what is whole; others are left alone', async () => {
+  test('complete and partial files without a row are removed after a day; other files stay', async () => {
     const folder = join(server.folder, 'uploads')
     for (const name of ['ab'.repeat(16), `${'cd'.repeat(16)}.part`, 'notes.txt']) writeFileSync(join(folder, name), 'x')
     await server.parts.uploads.sweeper.sweep()
@@ -209,7 +209,7 @@ describe('clean-up', () => {
     expect(files()).toEqual(['notes.txt'])
   })
 
-  test('an upload goes with the last job that refers to it', async () => {
+  test('an upload is removed with the last job that refers to it', async () => {
     const cert = await upload(server, 'a', 'x', ann.token)
     const ids = [(await launch({ cert })).body.id, (await launch({ key: cert })).body.id]
     expect((await server.call('DELETE', `/job/${String(ids[0])}`, { token: ann.token })).status).toBe(200)
@@ -220,7 +220,7 @@ describe('clean-up', () => {
     expect(await launch({ cert })).toMatchObject({ status: 422 })
   })
 
-  test('an upload that was removed between the look and the launch is named, and nothing is linked', async () => {
+  test('an upload that was removed during the launch is named, and nothing is stored', async () => {
     const id = Number((await launch({})).body.id)
     const cert = await upload(server, 'a', 'x', ann.token)
     const [row] = await server.store.read.selectFrom('upload').selectAll().execute()
@@ -253,7 +253,7 @@ fields:
     ann = await server.addUser('ann')
   })
 
-  test('the upload is put where the model says, and only what the playbook gets goes along', async () => {
+  test('the upload is at the place of the model, and only files that the playbook gets are sent', async () => {
     const image = await upload(server, 'a.iso', '1234567', ann.token)
     const key = await upload(server, 'key', 'x', ann.token)
     const hidden = await checked({ with_key: false, image: { path: '/etc/passwd' } }, { image, key })
@@ -286,7 +286,7 @@ fields:
     expect(await jobs()).toEqual([])
   })
 
-  test('what is wrong with uploads is said together with what else is wrong', async () => {
+  test('errors of uploads are reported together with all other errors', async () => {
     const answer = await checked({ with_key: true }, { key: { path: '/etc/passwd' }, other: { path: '/x' } })
     expect(answer).toMatchObject({
       status: 422,
