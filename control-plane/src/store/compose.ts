@@ -1,5 +1,5 @@
 import type { Ground } from '../ground/ground.js'
-import { type DatabasePlace, holdDatabase, openStore } from './open-store.js'
+import { type DatabasePlace, holdDatabase, noticeOtherState, openStore } from './open-store.js'
 import type { Store } from './store.js'
 
 /** What the store needs of the settings. */
@@ -11,11 +11,15 @@ export interface StoreSettings {
  * Opens the database. A database file is reserved for this process before its tables are brought up to date.
  * @throws DatabaseHeldError, UnavailableError
  */
-export async function composeStore({ clock, log, onClose }: Ground, { database }: StoreSettings): Promise<Store> {
+export async function composeStore(
+  { clock, timers, log, onClose }: Ground,
+  { database }: StoreSettings,
+): Promise<Store> {
   const warn = (text: string) => log.warn(text)
   const letGo = await holdDatabase(database, clock.now(), warn)
   onClose(letGo)
   const store = await openStore(database, warn)
   onClose(() => store.close())
+  onClose(await noticeOtherState(database, store, { timers, warn }))
   return store
 }

@@ -4,18 +4,19 @@ import { hostname } from 'node:os'
 import { ConflictError, messageOf } from '../errors.js'
 import { type Tables, schemaState } from './migrations/index.js'
 import type { Store } from './store.js'
+import type { Timers } from '../time/timers.js'
 
 /** Where the database is. */
 export type DatabasePlace =
   | { readonly kind: 'sqlite'; readonly path: string }
-  /** The address may hold a password: it is for the driver and nobody else. */
+  /** The address may contain a password. Only the driver may get it. */
   | { readonly kind: 'postgres'; readonly url: string }
 
 /**
- * Takes the database for this process where no other one may work on it. On PostgreSQL any number may.
- * @param warn told what an operator should know, in one sentence
- * @returns what gives it back, as the end of the process does
- * @throws DatabaseHeldError when another process has it, UnavailableError when that cannot be found out
+ * Takes the database for this process, if only one process may use it. On PostgreSQL any number may.
+ * @param warn called with a sentence for the operator
+ * @returns a function that gives the database back, as the end of the process does
+ * @throws DatabaseHeldError when another process has it, UnavailableError when this cannot be found out
  */
 export async function holdDatabase(
   place: DatabasePlace,
@@ -30,10 +31,10 @@ export async function holdDatabase(
 }
 
 /**
- * Opens the database; its driver is loaded when it is the one that is used.
- * @param warn told what an operator should know, in one sentence
- * @param tables whether they are brought up to date first
- * @throws UnavailableError when it cannot be had
+ * Opens the database. Only the driver of this kind of database is loaded.
+ * @param warn called with a sentence for the operator
+ * @param tables whether the tables are first brought up to date
+ * @throws UnavailableError when the database cannot be opened
  */
 export async function openStore(
   place: DatabasePlace,
@@ -47,9 +48,26 @@ export async function openStore(
 }
 
 /**
- * Opens the database beside a control plane that may work on it. Nothing is made and no table is changed.
- * @throws ConflictError when there is no such database, when its file belongs to another
- *   user of this host, or when its tables are those of another release; UnavailableError when it cannot be had
+ * Gives the database a new id when it was put back to an earlier state by hand, or is a copy.
+ * @returns what ends the watch, while the database is still open
+ */
+export async function noticeOtherState(
+  place: DatabasePlace,
+  store: Store,
+  deps: { readonly timers: Timers; readonly warn: (text: string) => void },
+): Promise<() => Promise<void>> {
+  if (place.kind === 'postgres') {
+    await (await import('./postgres/postgres-place.js')).settlePlace(store, deps.warn)
+    return () => Promise.resolve()
+  }
+  const mark = await (await import('./sqlite/number-mark.js')).keepNumberMark(place.path, store, deps)
+  return () => mark.close()
+}
+
+/**
+ * Opens the database, while a control plane may work on it. It makes nothing and changes no table.
+ * @throws ConflictError when there is no such database, when its file belongs to another user of this host, or when its
+ * tables are those of another release; UnavailableError when it cannot be opened
  */
 export async function openStoreBeside(place: DatabasePlace, uid: number | null): Promise<Store> {
   if (place.kind === 'sqlite') await requireOwnFile(place.path, uid)
@@ -64,7 +82,10 @@ export async function openStoreBeside(place: DatabasePlace, uid: number | null):
   )
 }
 
-/** SQLite makes files beside the database. Those of another user would keep the control plane from its own database. */
+/**
+ * SQLite makes files beside the database. If they belonged to another user, the control plane could not open its own
+ * database.
+ */
 async function requireOwnFile(path: string, uid: number | null): Promise<void> {
   const found = await stat(path).catch((error: unknown) => {
     throw new ConflictError('no_database', `There is no database to open: ${messageOf(error)}`)

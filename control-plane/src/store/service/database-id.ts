@@ -1,22 +1,39 @@
 import { randomUUID } from 'node:crypto'
-import type { Store } from '../store.js'
+import type { Queries, Store } from '../store.js'
 
 const ROW = 1
 
 /**
- * The id of this database. The first control plane that asks gives it, so a restored database gets another one: numbers
- * that were given after the backup are then given again, and whoever follows something by its numbers begins again.
+ * The id of this database. The first control plane that asks for it makes it. So a restored database gets another id.
+ * It uses the numbers again that were given after the backup. Because of the new id, everybody who follows something by
+ * its numbers begins again.
  */
 export async function databaseIdOf(store: Store): Promise<string> {
-  const known = await store.read.selectFrom('database_id').select('id').where('row', '=', ROW).executeTakeFirst()
-  if (known) return known.id
+  return (await knownDatabaseId(store.read)) ?? (await renewDatabaseId(store, null))
+}
+
+/** Null: nobody has given it yet. */
+export async function knownDatabaseId(queries: Queries): Promise<string | null> {
+  const known = await queries.selectFrom('database_id').select('id').where('row', '=', ROW).executeTakeFirst()
+  return known?.id ?? null
+}
+
+/**
+ * Gives the database a new id, unless somebody else has done so meanwhile.
+ * @param known the id that it had; null: it had none
+ * @param place a word for where the database is, for the end of the id
+ * @returns the id that it has now
+ */
+export function renewDatabaseId(store: Store, known: string | null, place: string | null = null): Promise<string> {
   return store.write('service.name-database', async (queries) => {
-    const given = { row: ROW, id: randomUUID() }
+    const now = await knownDatabaseId(queries)
+    if (now !== null && now !== known) return now
+    const id = place === null ? randomUUID() : `${randomUUID()}.${place}`
     await queries
       .insertInto('database_id')
-      .values(given)
-      .onConflict((conflict) => conflict.column('row').doNothing())
+      .values({ row: ROW, id })
+      .onConflict((conflict) => conflict.column('row').doUpdateSet({ id }))
       .execute()
-    return (await queries.selectFrom('database_id').select('id').where('row', '=', ROW).executeTakeFirstOrThrow()).id
+    return id
   })
 }

@@ -1,0 +1,122 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { sql } from 'kysely'
+import * as v from 'valibot'
+import { messageOf } from '../../errors.js'
+import type { Timers } from '../../time/timers.js'
+import { knownDatabaseId, renewDatabaseId } from '../service/database-id.js'
+import type { Store } from '../store.js'
+
+/** How often it is looked whether numbers were given, in milliseconds. */
+const LOOK_MS = 1000
+
+/** The mark is written over itself, always with as many bytes: no crash leaves a part of another one behind it. */
+const BYTES = 4096
+
+/** The highest number that each table has ever given. */
+type Numbers = Readonly<Record<string, number>>
+
+const Mark = v.object({ database: v.string(), numbers: v.record(v.string(), v.number()) })
+
+/** What keeps the mark of a database file. */
+export interface NumberMark {
+  /** Writes it a last time. Nobody may give numbers any more. */
+  close(): Promise<void>
+}
+
+/**
+ * Notices that a database file was put back by hand to an earlier state, and then gives the database a new id.
+ *
+ * A small file beside the database (`-mark`) has the id of the database and the highest numbers that it gave. It is
+ * written after the numbers are stored, so it is never ahead of the database:
+ *
+ *   the mark is behind or equal → the database goes on as it was left
+ *   the mark is ahead, is of another database, is missing, or was itself put there → a new id
+ *
+ * A program that writes a file gives both its times the same moment. Whoever copies it with its time of change (`cp -a`,
+ * `rsync`, `tar`) cannot set the other one. So a folder that was put back whole is noticed, too. A new id that was not
+ * needed does no harm: whoever follows something begins again.
+ * @param path of the database, on which nobody else works
+ */
+export async function keepNumberMark(
+  path: string,
+  store: Store,
+  { timers, warn }: { readonly timers: Timers; readonly warn: (text: string) => void },
+): Promise<NumberMark> {
+  const markPath = `${path}-mark`
+  let written = ''
+  const stored = async (): Promise<v.InferOutput<typeof Mark>> => ({
+    database: (await knownDatabaseId(store.read)) ?? '',
+    numbers: await givenNumbers(store),
+  })
+  const write = async (isLast = false): Promise<void> => {
+    const text = JSON.stringify(await stored())
+    if (text === written && !isLast) return
+    await writeMark(markPath, text)
+    written = text
+  }
+  // A disk that is full keeps the mark behind the database, which is safe. Said once, for an operator.
+  let hasFailed = false
+  const attempt = async (isLast?: boolean): Promise<void> => {
+    await write(isLast).catch((error: unknown) => {
+      if (!hasFailed) warn(`${markPath} cannot be written: ${messageOf(error)}`)
+      hasFailed = true
+    })
+  }
+
+  const { database, numbers } = await stored()
+  const reason = await whyTakenBack(markPath, database, numbers)
+  if (database === '' || reason !== null) await renewDatabaseId(store, database === '' ? null : database)
+  if (database !== '' && reason !== null) {
+    warn(`${reason}, so the database gets a new id: whoever follows jobs or the audit trail begins again`)
+  }
+  await attempt()
+  let looking: Promise<void> | null = null
+  const end = timers.every(LOOK_MS, () => {
+    looking ??= attempt().finally(() => (looking = null))
+  })
+  return {
+    async close() {
+      end()
+      await looking
+      await attempt(true)
+    },
+  }
+}
+
+/** Null: the database is as this mark left it, or newer. */
+async function whyTakenBack(markPath: string, database: string, numbers: Numbers): Promise<string | null> {
+  let file: FileHandle
+  try {
+    file = await open(markPath, 'r')
+  } catch {
+    return `${markPath} is not there`
+  }
+  try {
+    const { mtimeNs, ctimeNs } = await file.stat({ bigint: true })
+    if (mtimeNs !== ctimeNs) return `${markPath} was put there or changed by somebody else`
+    const mark = v.safeParse(v.pipe(v.string(), v.parseJson(), Mark), await file.readFile('utf8'))
+    if (!mark.success) return `${markPath} cannot be read`
+    if (mark.output.database !== database) return `${markPath} belongs to another database`
+    const ahead = Object.entries(mark.output.numbers).find(([table, number]) => number > (numbers[table] ?? 0))
+    return ahead ? `The database was put back to an earlier state: ${ahead[0]} ${ahead[1]} is not in it` : null
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeMark(markPath: string, text: string): Promise<void> {
+  const file = await open(markPath, 'r+').catch(() => open(markPath, 'w', 0o600))
+  try {
+    await file.write(Buffer.from(text.padEnd(BYTES)), 0, undefined, 0)
+  } finally {
+    await file.close()
+  }
+}
+
+async function givenNumbers(store: Store): Promise<Numbers> {
+  const { rows } = await sql<{
+    name: string
+    seq: number
+  }>`select name, seq from sqlite_sequence order by name`.execute(store.read)
+  return Object.fromEntries(rows.map(({ name, seq }) => [name, seq]))
+}
