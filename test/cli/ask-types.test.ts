@@ -64,6 +64,22 @@ type: subform
 fields:
   - { name: where, type: radio, label: Where, values: [here, cloud], required: true }
 `
+const PARTS = `- name: Parts
+  type: ansible
+  playbook: kinds.yml
+  roles: [default]
+  fields: []
+  wizard: [{ name: system, subform: System }, { name: storage, subform: Storage }]
+- name: System
+  type: subform
+  fields: [{ name: image, type: file, label: Image, required: true }]
+- name: Storage
+  type: subform
+  fields: [{ name: disks, type: list, label: Disks, subform: Disk }]
+- name: Disk
+  type: subform
+  fields: [{ name: name, label: Name }, { name: content, type: file, label: Content, required: true, maxSize: 8 }]
+`
 const [ENTER, DOWN, TAB, BACKSPACE, CLEAR] = ['\r', '\x1b[B', '\t', '\x7f', '\x15']
 
 let server: TestServer
@@ -73,8 +89,17 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'a-folder'))
   writeFileSync(join(folder, 'disk.iso'), 'an image')
   writeFileSync(join(folder, 'notes.txt'), 'no image')
+  writeFileSync(join(folder, 'tiny'), 'tiny')
   server = await startServer({
-    forms: { 'a.yml': KINDS, 'b.yml': FILE, 'c.yml': ROWS, 'd.yml': NIC, 'e.yml': WIZARD, 'f.yml': PLACE },
+    forms: {
+      'a.yml': KINDS,
+      'b.yml': FILE,
+      'c.yml': ROWS,
+      'd.yml': NIC,
+      'e.yml': WIZARD,
+      'f.yml': PLACE,
+      'g.yml': PARTS,
+    },
   })
 })
 afterAll(async () => {
@@ -82,9 +107,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function ask(form: string): AtTerminal {
+function ask(form: string, ...more: readonly string[]): AtTerminal {
   const settings = { HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }
-  return startAtTerminal(settings, ['job', 'launch', form, '--ask'])
+  return startAtTerminal(settings, ['job', 'launch', form, '--ask', ...more])
 }
 
 /** Extra variables of the job that was launched last. */
@@ -145,6 +170,51 @@ describe('job launch --ask', () => {
     expect(more).toBeUndefined()
   })
 
+  it('asks for the files of wizard steps and of rows, and the file stays with its row', async () => {
+    const cli = ask('Parts')
+    await cli.at('Step: system')
+    await cli.at('Image *', CLEAR, join(folder, 'dis'))
+    await cli.at('● ' + join(folder, 'disk.iso'), ENTER)
+    await cli.at('Disks: 0 rows', DOWN, ENTER)
+    for (const name of ['notes', 'disk']) {
+      await cli.at('Name', name, ENTER)
+      await cli.at('Content *', CLEAR, join(folder, name.slice(0, 3)))
+      await cli.at('● ' + join(folder, name), ENTER)
+      await cli.at(' rows', DOWN, ENTER)
+    }
+    await cli.at('Name', 'third', ENTER)
+    await cli.at('Content *', CLEAR, join(folder, 'tin'))
+    await cli.at('● ' + join(folder, 'tiny'), ENTER)
+    await cli.at('Disks: 3 rows')
+    await cli.at(`Row 2: name=disk content=${join(folder, 'disk.iso')}`, ...Array<string>(6).fill(DOWN), ENTER)
+    await cli.at('Disks: 2 rows', ENTER)
+    await cli.at(`disks[1].content: ${join(folder, 'tiny')}`)
+    await cli.at('Launch?', ENTER)
+    expect(await launched(cli)).toMatchObject({
+      image: { originalname: 'disk.iso' },
+      disks: [
+        { name: 'notes', content: { originalname: 'notes.txt', size: 8 } },
+        { name: 'third', content: { originalname: 'tiny', size: 4 } },
+      ],
+    })
+  })
+
+  it('does not ask for files that were given', async () => {
+    const given = [
+      '--file',
+      `image=${join(folder, 'disk.iso')}`,
+      '--file',
+      `storage.disks[0].content=${join(folder, 'tiny')}`,
+    ]
+    const cli = ask('Parts', ...given, '-e', '{"storage": {"disks": [{"name": "a"}]}}')
+    await cli.at(`system: Image: ${join(folder, 'disk.iso')}`)
+    await cli.at('Launch?', ENTER)
+    expect(await launched(cli)).toMatchObject({
+      image: { originalname: 'disk.iso', size: 8 },
+      disks: [{ name: 'a', content: { originalname: 'tiny', size: 4 } }],
+    })
+  })
+
   it('asks for rows: adds, changes and removes them, hides passwords, and shows what hangs on another field', async () => {
     const cli = ask('Rows')
     await cli.at('Nics: 2 rows', DOWN, DOWN, ENTER)
@@ -156,12 +226,13 @@ describe('job launch --ask', () => {
     await cli.at('Nics: 1 rows', DOWN, ENTER)
     await cli.at('Net *', 'san', ENTER)
     await cli.at('Vlan', '0', ENTER)
-    await cli.at('Nics: 2 rows', ENTER)
-    // A row is judged with its list.
-    await cli.at('Nics: row 2: Vlan must be at least 1')
-    await cli.at('Nics: 2 rows', DOWN, DOWN, DOWN, ENTER)
-    await cli.at('Net *', ENTER)
+    await cli.at('Vlan: Vlan must be at least 1')
     await cli.at('Vlan', BACKSPACE, '9', ENTER)
+    await cli.at('Nics: 2 rows', DOWN, DOWN, ENTER)
+    // A password is not shown, and stays when nothing is typed.
+    await cli.at('Net *', ENTER)
+    await cli.at('Vlan', ENTER)
+    await cli.at('Pin', ENTER)
     await cli.at('Nics: 2 rows', ENTER)
     await cli.at('Launch?', ENTER)
     expect(await launched(cli)).toMatchObject({

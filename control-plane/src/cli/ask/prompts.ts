@@ -90,7 +90,7 @@ export class Prompts {
         return this.#number(message, field, initial)
       case 'datetime':
         return field.dateType === 'date'
-          ? this.#date(message, initial)
+          ? this.#date(message, field, initial)
           : this.#text(message, { placeholder: SHAPES[field.dateType] ?? null }, initial, false)
       default:
         if (choices === null) return this.#text(message, field, initial, false)
@@ -138,17 +138,24 @@ export class Prompts {
     }
   }
 
-  async #date(message: string, initial: unknown): Promise<string> {
+  async #date(message: string, field: FormField, initial: unknown): Promise<string | undefined> {
     const known = typeof initial === 'string' && !Number.isNaN(Date.parse(initial)) ? new Date(initial) : undefined
-    const date = answered(
-      await clack.date({ ...this.#screen, message, format: 'YMD', ...(known ? { initialValue: known } : {}) }),
-    )
-    return date.toISOString().slice(0, 10)
+    const asked = { ...this.#screen, message, format: 'YMD', ...(known ? { initialValue: known } : {}) } as const
+    for (;;) {
+      if (field.required) return dayOf(answered(await clack.date(asked)))
+      // With a check of its own the library takes an empty answer.
+      const date = answered(await clack.date({ ...asked, validate: () => undefined })) as Date | undefined
+      if (date !== undefined) return dayOf(date)
+      // A date of which only a part was typed is empty for the library, too.
+      if (await this.confirm(`${field.label}: leave it empty?`, true)) return undefined
+    }
   }
 
   async #one(message: string, field: FormField, choices: readonly Choice[], initial: unknown): Promise<unknown> {
     if (choices.length === 0) {
       this.say(`${field.label}: there is nothing to choose from.`)
+      // Without this question a required field would be asked for without end.
+      if (field.required && !(await this.confirm('Look again?', true))) throw givenUp()
       return undefined
     }
     const labels = choices.map(({ label }) => label)
@@ -181,7 +188,8 @@ function messageOf({ label, required, help }: FormField): string {
   return printable(`${label}${required ? ' *' : ''}${help === null ? '' : ` (${help})`}`)
 }
 
-function textOf(value: unknown): string {
+/** A value for people, in one line. */
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -189,5 +197,9 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 
 function answered<Answer>(answer: Answer): Exclude<Answer, symbol> {
   if (typeof answer !== 'symbol') return answer as Exclude<Answer, symbol>
-  throw new CliError(EXIT.interrupted, 'Nothing was launched.')
+  throw givenUp()
 }
+
+const givenUp = () => new CliError(EXIT.interrupted, 'Nothing was launched.')
+
+const dayOf = (date: Date): string => date.toISOString().slice(0, 10)

@@ -1,5 +1,6 @@
 import type { FormModel } from '@holdfast/client'
-import { type Answers, valueText } from './ask-form.js'
+import type { Answers } from './ask-form.js'
+import { textOf } from './prompts.js'
 
 /** One line for each answer, without passwords. */
 export function answersSummary(form: FormModel, { values, files }: Answers): string[] {
@@ -7,12 +8,14 @@ export function answersSummary(form: FormModel, { values, files }: Answers): str
   for (const { step, fields } of form.parts) {
     const own = (step === null ? values : values[step]) as Readonly<Record<string, unknown>> | undefined
     for (const { name, label, type, subform } of fields) {
-      const value = type === 'file' ? files.get(name) : own?.[name]
-      if (value === undefined) continue
-      const text = type === 'password' ? '********' : valueText(masked(form, subform, value))
+      const key = step === null ? name : `${step}.${name}`
+      const value = type === 'file' ? (files.get(key) ?? files.get(name)) : own?.[name]
+      if (value === undefined || value === null) continue
+      const text = type === 'password' ? '********' : textOf(masked(form, subform, value))
       lines.push(`${step === null ? '' : `${step}: `}${label}: ${text}`)
     }
   }
+  for (const [key, path] of files) if (key.includes('[')) lines.push(`${key}: ${path}`)
   return lines.length === 0 ? ['(no values)'] : lines
 }
 

@@ -1,16 +1,19 @@
 import type { WizardStep } from '../fields/field.js'
+import { fileKeyOf, rowsWithFiles } from '../fields/file-keys.js'
 import { parsePath } from '../fields/model-path.js'
 import type { Evaluator } from './evaluator.js'
 import { putAt } from '../values/extravars.js'
 import { fillScript } from '../values/fill-script.js'
 import type { Resolved } from '../values/placeholders.js'
 import { isPlainObject, partOf } from '../values/plain.js'
+import { isVerified } from '../values/uploads.js'
 import {
   type CheckContext,
   type CheckInput,
   type CheckResult,
   MAX_ROWS,
   NO_PARENT,
+  placeKeyOf,
   type ParentValues,
 } from './context.js'
 import { type CheckDetails, detailsOf, together } from './report.js'
@@ -36,10 +39,15 @@ export function checkForm(
     constants: input.constants,
     user: input.user,
     uploads: input.uploads,
+    rowsWithFiles: rowsWithFiles(Object.keys(input.uploads)),
     rows: { left: MAX_ROWS },
     openDefaults: new Set(),
     inDeletedRow: false,
     passwords: new Set(),
+    textsOfFunctions: (input.functions?.match(TEXTS) ?? []).filter((text) => text.length > 2),
+    place: [],
+    rowsToShow: new Set(input.rowsToShow?.map(placeKeyOf)),
+    shownRows: [],
     answers: input.answers ?? new Map(),
     asked: new Map(),
   }
@@ -61,26 +69,47 @@ export function checkForm(
       details.push(brokenStep(step))
       continue
     }
-    if (step.optional && Object.keys(sent).length === 0) continue
-    const scope = createScope(input.subforms[step.subform] ?? [], sent, { ...context, uploads: {} }, parent)
+    // A file alone fills a step in, too.
+    const hasFile = Object.keys(input.uploads).some((key) => key.startsWith(`${step.name}.`))
+    if (step.optional && Object.keys(sent).length === 0 && !hasFile) continue
+    const inStep = { ...context, place: [step.name] }
+    const scope = createScope(input.subforms[step.subform] ?? [], sent, inStep, parent)
     details.push(detailsOf(scope.findings(), `${step.name}.`))
     putStep(extravars, step, scope)
     Object.assign(credentials, scope.credentials())
     steps.set(step.name, scope)
     if (input.isShowing) shownSteps.set(step.name, { shown: true, fields: shownFields(scope) })
   }
-  const shown = input.isShowing ? { shown: { fields: shownFields(form), steps: Object.fromEntries(shownSteps) } } : {}
+  const shown = input.isShowing
+    ? { shown: { fields: shownFields(form), steps: Object.fromEntries(shownSteps), rows: context.shownRows } }
+    : {}
   const asked = context.asked.size > 0 ? { asked: [...context.asked.values()] } : {}
   return { details: together(details), extravars, credentials, passwords: [...context.passwords], ...shown, ...asked }
 }
 
-/** Reports uploads under names that are no file field. */
-function unknownUploads({ fields, uploads }: CheckInput): CheckDetails {
-  const known = new Set(fields.filter((field) => field.type === 'file').map((field) => field.name))
-  return { ...detailsOf([]), uploads: Object.keys(uploads).filter((name) => !known.has(name)) }
+/** Texts in quotes. */
+const TEXTS = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g
+
+/** Reports uploads under keys that name no file field. */
+function unknownUploads(input: CheckInput): CheckDetails {
+  const unknown = Object.entries(input.uploads).filter(([key]) => {
+    const found = fileKeyOf(input, key)
+    return !('key' in found) || found.key !== key
+  })
+  return detailsOf(
+    unknown.map(([name, upload]) => ({
+      name,
+      errors: [],
+      waiting: null,
+      rowErrors: [],
+      uploadProblem: isVerified(upload) ? NO_FILE_FIELD : upload.problem,
+    })),
+  )
 }
 
-/** In a wizard, `__parent__` holds the form's own fields and the steps. A step that was not taken holds nothing. */
+const NO_FILE_FIELD = { type: 'no_file_field', description: 'the form has no file field of this name' }
+
+/** In a wizard, `__parent__` holds the form's own fields and the steps. A skipped step has no values. */
 function parentOfSteps(form: Scope, steps: ReadonlyMap<string, Scope>, wizard: readonly WizardStep[]): ParentValues {
   return {
     resolve(path): Resolved {
@@ -95,7 +124,7 @@ function parentOfSteps(form: Scope, steps: ReadonlyMap<string, Scope>, wizard: r
   }
 }
 
-/** Whether a step is shown. A text is the reason why that cannot be known. */
+/** Whether a step is shown. A text is the reason why this cannot be known. */
 function isShown(step: WizardStep, parent: ParentValues, context: CheckContext): boolean | string {
   if (step.when === null) return true
   const resolve = (path: readonly (string | number)[]): Resolved => {
@@ -103,7 +132,7 @@ function isShown(step: WizardStep, parent: ParentValues, context: CheckContext):
     const value = path[0] === '__user__' ? partOf(context.user, path.slice(1)) : partOf(context.constants, path)
     return { known: value !== undefined, value }
   }
-  // A step that was not taken has no values. That counts as a known value.
+  // A skipped step has no values. This counts as a known value.
   const filled = fillScript(step.when, resolve, true)
   context.at(step.name)
   const result = context.evaluator.evaluate(filled.text, parent.object(filled.text))
@@ -122,10 +151,10 @@ function shownStep(shown: boolean | string): ShownStep {
 }
 
 function waitingStep(step: WizardStep, reason: string): CheckDetails {
-  return detailsOf([{ name: step.name, errors: [], waiting: reason, rowErrors: [], isUploadRefused: false }])
+  return detailsOf([{ name: step.name, errors: [], waiting: reason, rowErrors: [], uploadProblem: null }])
 }
 
 function brokenStep(step: WizardStep): CheckDetails {
   const errors = [{ type: 'type', description: `${step.name} must be an object with the values of its fields` }]
-  return detailsOf([{ name: step.name, errors, waiting: null, rowErrors: [], isUploadRefused: false }])
+  return detailsOf([{ name: step.name, errors, waiting: null, rowErrors: [], uploadProblem: null }])
 }

@@ -3,6 +3,8 @@ import type { Field, FieldSource } from '../fields/field.js'
 import { fillScript } from '../values/fill-script.js'
 import { fillText, findPlaceholders, resolvePlaceholder } from '../values/placeholders.js'
 import { isPlainObject } from '../values/plain.js'
+import { callsOwnFunctions } from '../fields/server-functions.js'
+import type { CheckContext } from './context.js'
 import type { AskInScript } from './evaluator.js'
 import { type FieldValue, valueIs, waitingFor } from './field-value.js'
 import type { Scope } from './scope-type.js'
@@ -10,7 +12,7 @@ import type { Scope } from './scope-type.js'
 /** Why a field that calls an unknown function has no value. */
 export const NO_SUCH_FUNCTION = 'it calls a function that this service does not have'
 
-/** Why a field has no value whose source was asked and has not answered. */
+/** Why a field has no value if its source was asked and has not answered. */
 const ASKING = 'it waits for the answer of its source'
 
 /** A source that gives a field its value, its choices or its first rows. */
@@ -33,7 +35,10 @@ export function runSource(field: Field, source: ComputedSource, scope: Scope): F
   return answered(ask(field, filter, scope))
 }
 
-/** Asks a database. The text goes there with its placeholders: what they stand for never becomes a part of it here. */
+/**
+ * Asks a database. The text of the query is sent with its placeholders. Their values never become a part of the text
+ * here.
+ */
 function runQuery(field: Field, source: Extract<FieldSource, { kind: 'query' }>, scope: Scope): FieldValue {
   const values: Record<string, unknown> = {}
   for (const { inside } of findPlaceholders(source.query)) {
@@ -47,7 +52,7 @@ function runQuery(field: Field, source: Extract<FieldSource, { kind: 'query' }>,
   return answered(ask(field, { kind: 'query', config: config.value, written, text: source.query, values }, scope))
 }
 
-/** A name in `dbConfig` may hold placeholders. */
+/** A name in `dbConfig` may contain placeholders. */
 function filledConfig(config: unknown, scope: Scope): { readonly value: unknown } | { readonly missing: string } {
   if (typeof config === 'string') {
     const filled = fillText(config, (path) => scope.resolve(path))
@@ -63,7 +68,17 @@ function filledConfig(config: unknown, scope: Scope): { readonly value: unknown 
   return { value: Array.isArray(config) ? entries.map(([, entry]) => entry) : Object.fromEntries(entries) }
 }
 
-/** The answer that is there already. Otherwise the question is noted, and asked outside of the check. */
+/**
+ * What an installation's own functions have in quotes, as far as it is a part of a question. Whoever runs the service wrote
+ * it, as the author of a form writes an expression.
+ */
+function ownTexts(script: string, given: readonly unknown[], { textsOfFunctions }: CheckContext): readonly string[] {
+  if (textsOfFunctions.length === 0 || !callsOwnFunctions(script)) return []
+  const asked = JSON.stringify(given)
+  return [...new Set(textsOfFunctions)].filter((text) => asked.includes(JSON.stringify(text.slice(1, -1)).slice(1, -1)))
+}
+
+/** The answer, if it is known already. Otherwise the question is collected, and asked outside of the check. */
 function ask(field: Field, question: Question, { context }: Scope): Answer | null {
   const key = questionKeyOf(question)
   const answer = context.answers.get(key) ?? null
@@ -94,7 +109,8 @@ export function runFieldScript(
   const { context, parent } = scope
   context.at(field.name)
   const askInScript: AskInScript = (name, given) => {
-    const answer = ask(field, { kind: 'function', name, given, template: script }, scope)
+    const template = [script, ...ownTexts(script, given, context)].join('\n')
+    const answer = ask(field, { kind: 'function', name, given, template }, scope)
     return answer === null ? null : answer.ok ? { ok: answer.value } : { reason: answer.reason }
   }
   const result = context.evaluator.evaluate(

@@ -1,12 +1,12 @@
 import type { Answer, Asked } from '../../sources/question.js'
 import type { Field, WizardStep } from '../fields/field.js'
 import type { Evaluator } from './evaluator.js'
-import type { VerifiedUpload } from '../values/uploads.js'
+import type { LaunchUpload } from '../values/uploads.js'
 import type { PathStep } from '../fields/model-path.js'
 import type { Resolved } from '../values/placeholders.js'
 import type { PlainObject } from '../values/plain.js'
 import type { CheckDetails } from './report.js'
-import type { ShownForm } from './shown-form.js'
+import type { ShownForm, ShownRow } from './shown-form.js'
 
 /** Most rows of all lists of a launch together. */
 export const MAX_ROWS = 500
@@ -19,8 +19,8 @@ export interface CheckInput {
   readonly subforms: Readonly<Record<string, readonly Field[]>>
   /** `rawFormData` of the launch. */
   readonly values: PlainObject
-  /** The uploads that `files` of the launch names; null: no upload of this service. */
-  readonly uploads: Readonly<Record<string, VerifiedUpload | null>>
+  /** The uploads that the launch names, by the full keys of their file fields. */
+  readonly uploads: Readonly<Record<string, LaunchUpload>>
   /** `varsFiles` of the form, over the constants of the configuration. */
   readonly constants: PlainObject
   /** The value of `$(__user__.…)`. */
@@ -29,7 +29,11 @@ export interface CheckInput {
   readonly now: number
   /** The result also says how a page has to show the form. */
   readonly isShowing?: boolean
-  /** What sources answered so far, by the keys of the questions. */
+  /** Rows of lists that the result has to show, too: each by the names and indexes that lead to it. */
+  readonly rowsToShow?: readonly (readonly PathStep[])[]
+  /** The file with the functions of the installation, if something of the form calls one. */
+  readonly functions?: string | undefined
+  /** The answers of sources so far, by the keys of the questions. */
   readonly answers?: ReadonlyMap<string, Answer>
 }
 
@@ -41,31 +45,47 @@ export interface CheckResult {
   readonly credentials: Readonly<Record<string, unknown>>
   /** Values of the password fields that are shown, each once: sent, computed, or a default. */
   readonly passwords: readonly string[]
-  /** How a page has to show the form, if that was asked for. */
+  /** How a page has to show the form, if the caller asked for it. */
   readonly shown?: ShownForm
-  /** What fields ask and has no answer yet. The result is final when there is none. */
+  /** The questions of fields without an answer yet. The result is final when there are none. */
   readonly asked?: readonly Asked[]
 }
 
-/** What the fields of one form, row or step share with all others of the same launch. */
+/** The facts that the fields of one form, row or step share with all others of the same launch. */
 export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' | 'user' | 'uploads'> {
   readonly evaluator: Evaluator
+  /** The rows that have an upload. See `rowsWithFiles`. */
+  readonly rowsWithFiles: ReadonlyMap<string, ReadonlyMap<number, string>>
   /** The number of rows that are still allowed. */
   readonly rows: { left: number }
   /** Fields whose default is being read at the moment. A default that needs itself would never end. */
   readonly openDefaults: ReadonlySet<Field>
   /**
-   * True inside a row that is marked as deleted. Nobody fills it in, so nothing is required. What is there is checked.
+   * True inside a row that is marked as deleted. Nobody fills it in, so no value is required. Values that are there are
+   * checked.
    */
   readonly inDeletedRow: boolean
-  /** What sources answered, by the keys of the questions. */
+  /** The texts in quotes in the file with the functions of the installation, with their quotes. */
+  readonly textsOfFunctions: readonly string[]
+  /** The answers of sources, by the keys of the questions. */
   readonly answers: ReadonlyMap<string, Answer>
   /** Collects the questions that have no answer yet, by their keys. */
   readonly asked: Map<string, Asked>
   /** Collects the value of each password field. */
   readonly passwords: Set<string>
+  /** The names and indexes that lead to these fields. Empty for the fields of the form itself. */
+  readonly place: readonly PathStep[]
+  /** The keys of the places of rows to show. */
+  readonly rowsToShow: ReadonlySet<string>
+  /** Collects the rows to show. */
+  readonly shownRows: ShownRow[]
   /** Called before a script or pattern of the form runs. So the message after a time-out can name the field. */
   readonly at: (field: string) => void
+}
+
+/** Two places with one key are the same place. An index may be a text. */
+export function placeKeyOf(place: readonly PathStep[]): string {
+  return JSON.stringify(place.map(String))
 }
 
 /** The values around a row or step, which `__parent__` means there. */
@@ -75,5 +95,5 @@ export interface ParentValues {
   object(script: string): PlainObject
 }
 
-/** For a field that lies in no other field. */
+/** For a field that is not inside another field. */
 export const NO_PARENT: ParentValues = { resolve: () => ({ known: false, value: undefined }), object: () => ({}) }

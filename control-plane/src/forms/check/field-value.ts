@@ -6,17 +6,18 @@ export interface FieldValue {
   /** A hidden field has no value. It is not checked and not sent. */
   readonly isHidden: boolean
   readonly value: unknown
-  /** What the playbook gets, if that differs from the value; undefined: it follows from the value. */
+  /** The value for the playbook, if it differs; undefined: it follows from the value. */
   readonly output: unknown
   /** Why the value could not be computed; null: it could. */
   readonly waiting: string | null
-  /** It waits only because the answer of its source is not there yet. */
+  /** It only waits for the answer of its source. */
   readonly isAsking?: boolean
-  /** Why the sent value cannot be a value of this field. */
+  /** Why the sent value is not allowed for this field. */
   readonly errors: readonly ValidationError[]
   readonly rowErrors: readonly RowError[]
   readonly upload: VerifiedUpload | null
-  readonly isUploadRefused: boolean
+  /** Why its upload cannot be used. */
+  readonly uploadProblem: ValidationError | null
   /** The options of a field with choices. */
   readonly choices?: readonly unknown[]
 }
@@ -29,7 +30,7 @@ const NOTHING: FieldValue = {
   errors: [],
   rowErrors: [],
   upload: null,
-  isUploadRefused: false,
+  uploadProblem: null,
 }
 
 /** The value of a field that is not shown. */

@@ -6,7 +6,7 @@ import type { FieldValue } from './field-value.js'
 import type { FieldFinding } from './report.js'
 import { brokenRules } from './rules.js'
 
-/** What the findings need of the fields of one scope. */
+/** The facts about the fields of one scope that the findings need. */
 interface FindingDependencies {
   readonly context: CheckContext
   readonly valueOf: (field: Field) => FieldValue
@@ -16,7 +16,7 @@ interface FindingDependencies {
   readonly labelOf: (name: string) => string
 }
 
-/** Makes the function that says what is wrong with a field. It looks at each field once. */
+/** Makes the function that finds the errors of a field. It checks each field once. */
 export function createFindings(deps: FindingDependencies): (field: Field) => FieldFinding {
   const { context, valueOf, isFinal } = deps
   const found = new Map<string, FieldFinding>()
@@ -41,7 +41,7 @@ export function createFindings(deps: FindingDependencies): (field: Field) => Fie
       errors: state.isHidden || state.waiting !== null ? [] : errorsOf(field, state),
       waiting: state.waiting,
       rowErrors: state.rowErrors,
-      isUploadRefused: state.isUploadRefused,
+      uploadProblem: state.uploadProblem,
     }
     if (isFinal(field, state)) found.set(field.name, finding)
     return finding

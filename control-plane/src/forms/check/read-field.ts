@@ -1,6 +1,8 @@
 import type { Field } from '../fields/field.js'
+import { fileKeyAt } from '../fields/file-keys.js'
 import { choose, isSpecialChoice, optionsOf } from '../values/choices.js'
 import { readValue } from '../values/read-value.js'
+import { isVerified } from '../values/uploads.js'
 import { NO_SUCH_FUNCTION, isComputed, runSource } from './computed.js'
 import { defaultOf, sentOrDefault } from './fallback.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
@@ -34,12 +36,14 @@ function readTyped(field: Field, scope: Scope): FieldValue {
   return field.type === 'yaml' && field.subform !== null ? readObject(field, read.value, scope) : valueIs(read.value)
 }
 
-/** A path that the client wrote is no upload. Only what was found on the disk counts. */
+/** A path that the client wrote is not an upload. Only a file that was found on the disk counts. */
 function readFile(field: Field, scope: Scope): FieldValue {
-  const { uploads } = scope.context
-  if (!Object.hasOwn(uploads, field.name)) return valueIs(undefined)
-  const upload = uploads[field.name] ?? null
-  return upload === null ? valueIs(undefined, { isUploadRefused: true }) : valueIs(upload.description, { upload })
+  const { uploads, place } = scope.context
+  const key = fileKeyAt([...place, field.name])
+  const upload = Object.hasOwn(uploads, key) ? uploads[key] : undefined
+  if (upload === undefined) return valueIs(undefined)
+  if (!isVerified(upload)) return valueIs(undefined, { uploadProblem: upload.problem })
+  return valueIs(upload.description, { upload })
 }
 
 function readExpression(field: Field, scope: Scope): FieldValue {
@@ -52,7 +56,7 @@ function readExpression(field: Field, scope: Scope): FieldValue {
     case 'server':
     case 'query': {
       const computed = runSource(field, field.source, scope)
-      // Whoever fills in the form may enter what the source could not give.
+      // A person who fills in the form may enter a value that the source could not give.
       if (computed.waiting === null || computed.isAsking || !field.editable) return computed
       break
     }
@@ -84,7 +88,7 @@ function readChoice(field: Field, scope: Scope): FieldValue {
   const chosen = choose(field, options, given.value)
   const choices = { choices: options }
   if (chosen.ok) return valueIs(chosen.value, choices)
-  // A default that is no option (any more) chooses nothing. Only a sent value can be an error.
+  // A default that is not an option (any more) chooses nothing. Only a sent value can be an error.
   if (!Object.hasOwn(scope.sent, field.name)) return valueIs(undefined, choices)
   if (field.editable && source.kind === 'query') return valueIs(given.value ?? undefined, choices)
   const why = chosen.reason === 'takes one choice' ? 'one choice is expected' : 'this choice is not among the options'

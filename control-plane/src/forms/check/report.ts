@@ -30,7 +30,7 @@ export interface CheckDetails {
   readonly waiting: readonly string[]
   readonly validationErrors: ValidationErrors
   readonly rowErrors: RowErrors
-  /** Files that are no upload of this service. */
+  /** Files that are not uploads of this service. */
   readonly uploads: readonly string[]
 }
 
@@ -49,14 +49,15 @@ export function isGood(details: CheckDetails): boolean {
   return [details.missing, details.invalid, details.waiting, details.uploads].every((names) => names.length === 0)
 }
 
-/** What was found for one field. */
+/** The findings of one field. */
 export interface FieldFinding {
   readonly name: string
   readonly errors: readonly ValidationError[]
   /** Why it could not be evaluated; null: it could. */
   readonly waiting: string | null
   readonly rowErrors: readonly RowError[]
-  readonly isUploadRefused: boolean
+  /** Why its upload cannot be used; null: it can, or there is none. */
+  readonly uploadProblem: ValidationError | null
 }
 
 /** Collects findings under the names that the answer has for them. @param prefix such as `step.` */
@@ -75,11 +76,12 @@ export function detailsOf(findings: readonly FieldFinding[], prefix = ''): Check
     const errors = [
       ...finding.errors,
       ...(finding.waiting === null ? [] : [{ type: 'waiting', description: finding.waiting }]),
+      ...(finding.uploadProblem === null ? [] : [finding.uploadProblem]),
     ]
     if (isWaiting) waiting.push(name)
     if (isMissing) missing.push(name)
     if (hasBadRow || finding.errors.some((error) => error.type !== 'required')) invalid.push(name)
-    if (finding.isUploadRefused) uploads.push(name)
+    if (finding.uploadProblem !== null) uploads.push(name)
     if (errors.length > 0) validationErrors.push([name, errors])
     if (finding.rowErrors.length > 0) rowErrors.push([name, finding.rowErrors])
   }
@@ -132,5 +134,5 @@ export function findingsSummary(details: CheckDetails): string[] {
       return findingsSummary(below).map((line) => `${place}.${line}`)
     }),
   )
-  return [...own, ...inRows, ...details.uploads.map((name) => `${name} (upload)`)]
+  return [...own, ...inRows]
 }

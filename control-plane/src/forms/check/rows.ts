@@ -1,13 +1,15 @@
 import type { Field } from '../fields/field.js'
+import { fileKeyAt } from '../fields/file-keys.js'
 import { type PlainObject, isPlainObject, isSame } from '../values/plain.js'
 import { NO_SUCH_FUNCTION, isComputed, runSource } from './computed.js'
-import { MAX_ROWS } from './context.js'
+import { MAX_ROWS, placeKeyOf } from './context.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { sentOrDefault } from './fallback.js'
-import { type FieldFinding, type RowError, detailsOf, rowErrorOf } from './report.js'
+import { type FieldFinding, type RowError, type ValidationError, detailsOf, rowErrorOf } from './report.js'
 import type { Scope } from './scope-type.js'
+import { shownFields } from './shown-fields.js'
 
-/** A row after its check: as the form shows it, and as the playbook gets it. */
+/** A row after its check: in the shape for the form, and in the shape for the playbook. */
 interface CheckedRow {
   readonly value: unknown
   readonly output: unknown
@@ -15,7 +17,7 @@ interface CheckedRow {
 }
 
 /**
- * Reads the rows of a list. A row that came with the list is accepted as it is, also when it is marked as deleted.
+ * Reads the rows of a list. A row that came with the list is accepted unchanged, also when it is marked as deleted.
  * Every other row is checked against the subform. A row that is marked as deleted may have missing values.
  */
 export function readList(field: Field, scope: Scope): FieldValue {
@@ -23,7 +25,10 @@ export function readList(field: Field, scope: Scope): FieldValue {
   if ('waiting' in own) return { ...waitingFor(own.waiting), isAsking: own.isAsking ?? false }
   const isSent = Object.hasOwn(scope.sent, field.name)
   const given = isSent ? scope.sent[field.name] : own.value
-  if (given === undefined || given === null || given === '') return valueIs(undefined)
+  const files = scope.context.rowsWithFiles.get(fileKeyAt([...scope.context.place, field.name]))
+  if (given === undefined || given === null || given === '') {
+    return valueIs(undefined, { errors: filesWithoutRow(files, 0) })
+  }
   if (!Array.isArray(given)) return refusedAs('type', `${field.label} must be a list of rows`)
   const source: unknown[] = Array.isArray(own.value) ? own.value : []
   const { rows } = scope.context
@@ -32,22 +37,35 @@ export function readList(field: Field, scope: Scope): FieldValue {
     return refusedAs('maxRows', `A launch may have ${MAX_ROWS} rows in all its lists`)
   }
   rows.left -= given.length
-  const checked = given.map((row: unknown, index) => checkRow(field, row, index, source, scope))
+  const checked = given.map((row: unknown, index) =>
+    checkRow(field, row, index, { source, hasFile: files?.has(index) ?? false }, scope),
+  )
   return valueIs(
     checked.map((row) => row.value),
-    { output: checked.map((row) => row.output), rowErrors: checked.flatMap((row) => row.error ?? []) },
+    {
+      output: checked.map((row) => row.output),
+      rowErrors: checked.flatMap((row) => row.error ?? []),
+      errors: filesWithoutRow(files, given.length),
+    },
   )
+}
+
+/** Files of rows that the list does not have. Without this error nobody would notice that they are not used. */
+function filesWithoutRow(files: ReadonlyMap<number, string> | undefined, rows: number): ValidationError[] {
+  const without = [...(files ?? [])].filter(([index]) => index >= rows)
+  return without.map(([index, key]) => ({ type: 'no_row', description: `${key}: the list has no row [${index}]` }))
 }
 
 /** The object of a yaml field is checked against its subform like a row. */
 export function readObject(field: Field, given: unknown, scope: Scope): FieldValue {
   if (given === undefined) return valueIs(undefined)
   if (!isPlainObject(given)) return refusedAs('type', `${field.label} must be an object`)
-  // Sent values are finite. The default of a subform that contains itself is not.
+  // The depth of sent values is finite. The default of a subform that contains itself has no end.
   const isSent = Object.hasOwn(scope.sent, field.name)
   if (!isSent && scope.context.openDefaults.has(field)) return waitingFor('its default hangs on itself')
   const openDefaults = isSent ? scope.context.openDefaults : new Set([...scope.context.openDefaults, field])
-  const row = throughSubform(field, given, { ...scope, context: { ...scope.context, openDefaults } })
+  const place = [...scope.context.place, field.name]
+  const row = throughSubform(field, given, { ...scope, context: { ...scope.context, openDefaults, place } })
   const error = errorOf(row, null)
   return valueIs(row.values(), { output: row.extravars(), rowErrors: error ? [error] : [] })
 }
@@ -69,9 +87,23 @@ function ownRows(
   return { waiting: computed.waiting, isAsking: computed.isAsking ?? false }
 }
 
-function checkRow(field: Field, row: unknown, index: number, source: readonly unknown[], scope: Scope): CheckedRow {
+function checkRow(
+  field: Field,
+  row: unknown,
+  index: number,
+  { source, hasFile }: { readonly source: readonly unknown[]; readonly hasFile: boolean },
+  outer: Scope,
+): CheckedRow {
   const { markers } = field
-  if (source.some((known) => isSame(known, row))) return { value: row, output: row, error: null }
+  const place = [...outer.context.place, field.name, index]
+  const scope: Scope = { ...outer, context: { ...outer.context, place } }
+  const acceptAsItCame = (): CheckedRow => {
+    // Nobody has to compute its fields, but for a page that shows them.
+    if (isToShow(scope) && isPlainObject(row)) showRow(throughSubform(field, row, scope), null)
+    return { value: row, output: row, error: null }
+  }
+  // A row that came with the list and got a file was edited.
+  if (!hasFile && source.some((known) => isSame(known, row))) return acceptAsItCame()
   if (!isPlainObject(row)) {
     const error = { type: 'type', description: 'a row must be an object' }
     return {
@@ -81,11 +113,11 @@ function checkRow(field: Field, row: unknown, index: number, source: readonly un
     }
   }
   const isMarked = markers.delete !== null && row[markers.delete] === true
-  if (isMarked && source.some((known) => isSameButMarkers(field, known, row))) {
-    return { value: row, output: row, error: null }
-  }
+  if (isMarked && !hasFile && source.some((known) => isSameButMarkers(field, known, row))) return acceptAsItCame()
   const inDeletedRow = isMarked || scope.context.inDeletedRow
   const checked = throughSubform(field, row, { ...scope, context: { ...scope.context, inDeletedRow } })
+  const error = errorOf(checked, index)
+  if (isToShow(scope)) showRow(checked, error)
   const kept = {
     ...columnsOfSource(row, checked, field, source),
     ...markersOf(field, row, !isMarked && source.length === 0),
@@ -93,14 +125,22 @@ function checkRow(field: Field, row: unknown, index: number, source: readonly un
   return {
     value: { ...checked.values(), ...kept },
     output: { ...checked.extravars(), ...kept },
-    error: errorOf(checked, index),
+    error,
   }
+}
+
+function isToShow({ context: { rowsToShow, place } }: Scope): boolean {
+  return rowsToShow.size > 0 && rowsToShow.has(placeKeyOf(place))
+}
+
+function showRow(row: Scope, error: RowError | null): void {
+  const { place, shownRows } = row.context
+  shownRows.push({ row: place, fields: shownFields(row), errors: error?.validationErrors ?? {} })
 }
 
 function throughSubform(field: Field, values: PlainObject, scope: Scope): Scope {
   const fields = scope.context.subforms[field.subform ?? ''] ?? []
-  // Only fields of the form itself can name uploads. A row cannot.
-  return scope.open(fields, values, { ...scope.context, uploads: {} }, scope)
+  return scope.open(fields, values, scope.context, scope)
 }
 
 /** @param index null: the object of a yaml field */
@@ -109,7 +149,7 @@ function errorOf(row: Scope, index: number | null): RowError | null {
   return rowErrorOf(detailsOf(row.context.inDeletedRow ? findings.map(withoutGaps) : findings), index)
 }
 
-/** Removes findings about values that are missing or cannot be computed: a deleted row is sent without them. */
+/** Removes findings about values that are missing or cannot be computed, because a deleted row is sent without them. */
 function withoutGaps(finding: FieldFinding): FieldFinding {
   return { ...finding, waiting: null, errors: finding.errors.filter((error) => error.type !== 'required') }
 }
@@ -123,7 +163,7 @@ function isSameButMarkers({ markers }: Field, known: unknown, row: PlainObject):
 }
 
 /**
- * The marks that say what the page did to a row.
+ * The marks that say what the page did with a row.
  * @param isNew no row came with the list, so each row that is not deleted is new
  */
 function markersOf({ markers }: Field, row: PlainObject, isNew: boolean): Record<string, boolean> {
@@ -134,8 +174,8 @@ function markersOf({ markers }: Field, row: PlainObject, isNew: boolean): Record
 }
 
 /**
- * Columns that no field of the subform shows, such as the id of an edited row. They are kept when a row that came with
- * the list has exactly these. Anything else that a client adds is dropped.
+ * Columns that no field of the subform shows, such as the id of an edited row. They are kept if a row that came with
+ * the list has exactly the same ones. Other columns of a client are dropped.
  */
 function columnsOfSource(row: PlainObject, checked: Scope, field: Field, source: readonly unknown[]): PlainObject {
   const { insert, update, delete: deleted } = field.markers

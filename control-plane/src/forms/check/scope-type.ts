@@ -7,7 +7,7 @@ import type { FieldFinding } from './report.js'
 
 /**
  * The fields of a form, row or step with their values. A field is computed once, when something asks for it. A field
- * that needs its own value waits for ever, and an error says so. There is no other order of evaluation.
+ * that needs its own value can never be computed, and an error says so. There is no other order of evaluation.
  */
 export interface Scope extends ParentValues {
   readonly fields: readonly Field[]
@@ -15,16 +15,19 @@ export interface Scope extends ParentValues {
   readonly parent: ParentValues
   /** What the client sent. */
   readonly sent: PlainObject
-  /** Makes the scope of a row, or of the object of a field. A row has a scope of its own, and a scope reads rows. */
+  /**
+   * Makes the scope of a row, or of the object of a field. A row has its own scope, and a scope reads rows. So the two
+   * modules need each other.
+   */
   open(fields: readonly Field[], sent: PlainObject, context: CheckContext, parent: ParentValues): Scope
   valueOf(field: Field): FieldValue
   findings(): FieldFinding[]
-  /** The values as people see them in the form: what other fields and `__parent__` refer to. */
+  /** The values as people see them in the form. Other fields and `__parent__` refer to these. */
   values(): Record<string, unknown>
   /**
    * The values as the playbook gets them.
-   * @param into what they are put into; a new object when left out
-   * @param base where in it they go, but for those whose model begins at the root
+   * @param into the object that gets them; a new object when left out
+   * @param base the place in it for all values except those whose model begins at the root
    */
   extravars(into?: Record<string, unknown>, base?: readonly PathStep[]): Record<string, unknown>
   credentials(): Record<string, unknown>

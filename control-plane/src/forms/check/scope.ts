@@ -55,7 +55,9 @@ export function createScope(
       const { isHidden } = valueOf(field)
       const finding = findingOf(field)
       if (finding.waiting !== null) return null
-      return !isHidden && finding.errors.length === 0 && finding.rowErrors.length === 0 && !finding.isUploadRefused
+      return (
+        !isHidden && finding.errors.length === 0 && finding.rowErrors.length === 0 && finding.uploadProblem === null
+      )
     },
   }
 

@@ -18,6 +18,14 @@ const Field = Type.Object({
   ),
 })
 
+const RowPath = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 })]), {
+  maxItems: 20,
+  description: 'Names and indexes that lead to a row: ["disks", 0]. In a wizard, the step comes first',
+})
+
+/** Rows of one evaluation at most. Each may have many choices. */
+const MOST_SHOWN_ROWS = 20
+
 const Evaluation = Type.Object(
   {
     fields: Type.Record(Type.String(), Field),
@@ -34,6 +42,11 @@ const Evaluation = Type.Object(
       }),
       { description: 'The steps of a wizard' },
     ),
+    shownRows: Type.Optional(
+      Type.Array(Type.Object({ row: RowPath, fields: Type.Record(Type.String(), Field) }), {
+        description: 'The rows of `showRows` that are there',
+      }),
+    ),
     runs: Type.Object({
       runner: nullable(Type.String({ description: 'The runner, or that of the first step or node' })),
       problem: nullable(Type.String({ description: 'Why the job would fail at once' })),
@@ -45,13 +58,14 @@ const Evaluation = Type.Object(
   { title: 'FormEvaluation' },
 )
 
-/** The route that says what a launch would say, while people fill in a form. */
+/** The route that says what a launch would answer, while people fill in a form. */
 export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
       '/forms/:name/evaluate',
       {
-        // It changes nothing, and a page asks it while people type.
+        // The action only reads, and pages call it while people type. So the audit trail has no record of it by
+        // default.
         config: { longBody: true, audit: { action: 'form.evaluate.read', kind: 'form' } },
         schema: {
           tags: ['forms'],
@@ -60,7 +74,9 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
           params: Type.Object({ name: Type.String() }),
           body: Type.Object({
             rawFormData: Type.Optional(nullable(AnyObject)),
-            files: Type.Optional(nullable(AnyObject)),
+            files: Type.Optional(
+              nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'As in a launch' })),
+            ),
             wait: Type.Optional(
               nullable(
                 Type.Integer({
@@ -70,20 +86,29 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
                 }),
               ),
             ),
+            showRows: Type.Optional(
+              nullable(
+                Type.Array(RowPath, {
+                  maxItems: MOST_SHOWN_ROWS,
+                  description: 'Rows of lists whose fields the answer shows, too',
+                }),
+              ),
+            ),
             changed: Type.Optional(nullable(Type.String({ description: 'The field that was changed last' }))),
           }),
           response: answers(Evaluation, 400, 403, 404, 413, 422, 429),
         },
       },
       async (request, reply) => {
-        const { rawFormData, files, wait } = request.body
-        // A page gives up an evaluation when somebody types on. It must not count among those of the user then.
+        const { rawFormData, files, wait, showRows } = request.body
+        // A page closes the request when somebody types on. Then the evaluation must not count for the user any more.
         const gone = new AbortController()
         reply.raw.once('close', () => gone.abort())
         const asked = {
           formName: request.params.name,
           rawFormData: rawFormData ?? {},
           files: files ?? {},
+          rowsToShow: showRows ?? [],
           waitMs: (wait ?? 1) * 1000,
           signal: gone.signal,
         }

@@ -1,9 +1,9 @@
 import type { Caller } from '../../auth/sessions/caller.js'
 import { TooManyError } from '../../errors.js'
-import type { ShownField } from '../../forms/check/shown-form.js'
+import type { ShownField, ShownForm } from '../../forms/check/shown-form.js'
 import type { ValidationError } from '../../forms/check/report.js'
-import { withSentPasswords } from '../../forms/sent-passwords.js'
-import { withoutDrafts } from '../../forms/wizard-drafts.js'
+import { withSentPasswords } from '../../forms/sent/passwords.js'
+import { withoutDrafts } from '../../forms/sent/wizard-drafts.js'
 import { mayUseCredential } from '../needs/credential-needs.js'
 import { chooseRunner } from '../needs/runner-choice.js'
 import { requireShallow } from '../record/depth.js'
@@ -15,25 +15,29 @@ import { launchFiles } from './launch-files.js'
 import { secretsOfLaunch } from './launch-passwords.js'
 import { type LaunchDependencies, requireMayLaunch } from './launch.js'
 
-/** Evaluations of one user at a time. A page sends the next one when it has the answer of the one before. */
+/**
+ * Most evaluations of one user at the same time. A page sends the next one when it has the answer to the one before.
+ */
 const MOST_OF_USER = 4
 
 /** What is filled in so far. */
 export interface EvaluateRequest {
   readonly formName: string
   readonly rawFormData: Readonly<Record<string, unknown>>
-  /** By file field, the answer to the upload as the client repeats it. */
+  /** By the key of the file field, the answer to the upload as the client repeats it. */
   readonly files: Readonly<Record<string, unknown>>
-  /** How long to wait for sources, in milliseconds. What has not answered then goes on being asked. */
+  /** Rows of lists to show, too: each by the names and indexes that lead to it. */
+  readonly rowsToShow: readonly (readonly (string | number)[])[]
+  /** How long to wait for sources, in milliseconds. The questions to slower sources go on after that. */
   readonly waitMs: number
-  /** Aborted when whoever asked is gone. */
+  /** Aborted when the caller has closed the request. */
   readonly signal: AbortSignal
 }
 
-/** Finds what a launch with these values would say, without launching. */
+/** Finds what a launch with these values would answer, without launching. */
 export interface FormEvaluation {
   /**
-   * Passwords never come back.
+   * The answer never contains passwords.
    * @throws NotFoundError, ForbiddenError, RefusedValuesError, InvalidInputError, TooManyError, UnavailableError
    */
   evaluate(caller: Caller, request: EvaluateRequest): ReturnType<typeof evaluated>
@@ -66,49 +70,51 @@ async function evaluated(deps: LaunchDependencies, caller: Caller, request: Eval
   requireShallow([request.rawFormData, request.files])
   const { formName } = request
   const { form, planned } = await requireMayLaunch(deps, caller, { formName, extravars: {} })
-  const { subforms, constants } = await forms.contextOf(form)
+  const { subforms, constants, functions } = await forms.contextOf(form)
   const sent = withoutDrafts(form, request.rawFormData, 'without skipped')
-  const { problems, verified: uploads } = await launchFiles({ queries: store.read, folder }, form, caller, request)
-  const { fields, wizard } = form
+  const whole = { fields: form.fields, wizard: form.wizard, subforms }
+  const named = { files: request.files, values: sent }
+  const { verified: uploads } = await launchFiles({ queries: store.read, folder }, whole, caller, named)
   const user = userVariable(caller, null)
   const values = withSentPasswords(form, subforms, sent, {})
+  const check = { ...whole, constants, functions, values, uploads, user }
   const result = await deps.checks.check(
-    { fields, wizard, subforms, constants, values, uploads, user, now: deps.clock.now(), isShowing: true },
-    // Not the key of launches: typing must not hold up a launch of the same user.
+    { ...check, now: deps.clock.now(), isShowing: true, rowsToShow: request.rowsToShow },
+    // This is not the key of launches, because typing must not delay a launch of the same user.
     `evaluate ${caller.type}/${caller.username}`,
     { mayUse: mayUseCredential(caller), mayReuse: true, waitMs: request.waitMs, signal: request.signal },
   )
-  const { details, extravars, passwords: checked, shown = { fields: {}, steps: {} } } = result
+  const { details, extravars, passwords: checked, shown = { fields: {}, steps: {}, rows: [] } } = result
   const hide = hiding(secretsOfLaunch({ form, subforms, rawFormData: sent, extravars, checked }))
   const errors = new Map(Object.entries(details.validationErrors))
-  for (const { field, reason, message } of problems) {
-    errors.set(field, [...(errors.get(field) ?? []), { type: reason, description: message }])
-  }
-  const together =
-    (prefix: string) =>
-    ([name, field]: [string, ShownField]) => [
+  const together = (
+    fields: ShownForm['fields'],
+    errorsOf: (name: string) => readonly ValidationError[] | undefined,
+  ) => {
+    const shownField = ([name, field]: [string, ShownField]) => [
       name,
-      {
-        ...hide(field),
-        shown: field.shown,
-        required: field.required,
-        errors: errorsFor(errors.get(prefix + name), hide),
-      },
+      { ...hide(field), shown: field.shown, required: field.required, errors: errorsFor(errorsOf(name), hide) },
     ]
+    return Object.fromEntries(Object.entries(fields).map(shownField)) as Record<string, object>
+  }
   const steps = Object.entries(shown.steps).map(([name, step]) => [
     name,
     {
       ...step,
       errors: errorsFor(errors.get(name), hide),
-      fields: Object.fromEntries(Object.entries(step.fields).map(together(`${name}.`))) as Record<string, object>,
+      fields: together(step.fields, (field) => errors.get(`${name}.${field}`)),
     },
   ])
   const runners = planned ? planned.jobs.map(({ settings }) => settings) : [form]
   const choices = await Promise.all(runners.map((settings) => chooseRunner(store.read, settings)))
   return {
-    fields: Object.fromEntries(Object.entries(shown.fields).map(together(''))) as Record<string, object>,
+    fields: together(shown.fields, (name) => errors.get(name)),
     rows: hide(details.rowErrors) as Record<string, object[]>,
     steps: Object.fromEntries(steps) as Record<string, object>,
+    shownRows: shown.rows.map(({ row, fields: inRow, errors: ofRow }) => ({
+      row,
+      fields: together(inRow, (name) => (Object.hasOwn(ofRow, name) ? ofRow[name] : undefined)),
+    })),
     runs: {
       runner: choices[0]?.runner?.name ?? null,
       problem: choices.find(({ problem }) => problem !== null)?.problem ?? null,
@@ -126,7 +132,7 @@ function hiding({ values, keys }: LaunchSecrets): Hide {
 }
 
 function errorsFor(errors: readonly ValidationError[] | undefined, hide: Hide) {
-  // What waits is said by the field itself.
+  // The field itself says what it waits for.
   const own = (errors ?? []).filter(({ type }) => type !== 'waiting')
   return own.map(({ type, description }) => ({ type, description: hide(description) }))
 }

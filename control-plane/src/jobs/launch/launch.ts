@@ -1,11 +1,11 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Caller } from '../../auth/sessions/caller.js'
-import type { Credentials } from '../../credentials/credentials.js'
-import type { JobVault } from '../../credentials/job-vault.js'
+import type { Credentials } from '../../credentials/stored/credentials.js'
+import type { JobVault } from '../../credentials/job/sealed-values.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { AnsibleForm, Form, FormContext, Forms, MultistepForm, WorkflowForm } from '../../forms/form.js'
-import { valuesToStore } from '../../forms/stored-values.js'
-import { inShapeOf, withoutDrafts } from '../../forms/wizard-drafts.js'
+import { valuesToStore } from '../../forms/sent/stored-values.js'
+import { inShapeOf, withoutDrafts } from '../../forms/sent/wizard-drafts.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { insertJobSecret } from '../../store/jobs/job-secrets.js'
@@ -47,10 +47,10 @@ export interface LaunchRequest extends LaunchValuesRequest {
   readonly formName: string
 }
 
-/** What starts a launch in place of a person. */
+/** Who or what starts a launch instead of a person, such as a schedule. */
 export interface LaunchOrigin {
   readonly schedule: { readonly id: number; readonly name: string }
-  /** Runs in the transaction that stores the job. What it throws undoes that. */
+  /** Runs in the transaction that stores the job. If it throws, the job is not stored. */
   stored(queries: Queries, jobId: number): Promise<void>
 }
 
@@ -175,8 +175,9 @@ async function approvalOfLaunch(
 }
 
 /**
- * A launch in the shape of this service. Pages of the product family send the values of a wizard as drafts, and for fields
- * that name a credential whatever the field holds: what is no name is left out, since the field itself decides.
+ * A launch in the shape of this service. Pages of the product family send the values of a wizard as drafts. For a field
+ * that names a credential they send any value of the field. A value that is not a name is left out, because the field
+ * itself decides.
  */
 function inOwnShape(form: Form, subforms: FormContext['subforms'], request: LaunchRequest): LaunchRequest {
   const { rawFormData, credentials } = request
@@ -190,8 +191,8 @@ function inOwnShape(form: Form, subforms: FormContext['subforms'], request: Laun
 }
 
 /**
- * The field values as they are kept: in the shape in which they came, without passwords, and with a mask in place of what
- * holds one.
+ * The field values as they are stored: in the shape in which they came, without passwords, and with a mask in place of
+ * each value that contains a password.
  */
 async function fieldValuesToStore(
   form: Form,
@@ -201,7 +202,7 @@ async function fieldValuesToStore(
 ): Promise<unknown> {
   const values = valuesToStore({ ...form, subforms }, withoutDrafts(form, rawFormData, 'with skipped'))
   const kept = inShapeOf(form, rawFormData, values)
-  // Nothing to look for, and each walk through the largest values takes tens of milliseconds.
+  // There are no passwords to look for, and a walk through the largest values takes tens of milliseconds.
   if (secrets.values.length === 0) return kept
   await letOthersRun()
   return maskSecrets(kept, createSecretFinder(secrets.values), new Set(), false)
@@ -237,7 +238,7 @@ async function prepare(
 }
 
 /**
- * Checks what a launch needs whatever its field values are: the form, the verbose mode, the runners.
+ * Checks the parts of a launch that do not depend on its field values: the form, the verbose mode, the runners.
  * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that nobody can launch
  */
 export async function requireMayLaunch(
@@ -254,7 +255,10 @@ export async function requireMayLaunch(
   return launchable
 }
 
-/** Whether the caller may launch a form. @throws ForbiddenError, RefusedValuesError for a part of other forms */
+/**
+ * Whether the caller may launch a form.
+ * @throws ForbiddenError, RefusedValuesError for a form that is only a part of other forms
+ */
 export function requireForm(form: Form, caller: Caller): void {
   if (!mayUseForm(caller, form)) {
     throw new ForbiddenError('form_not_allowed', `Your roles do not allow the form '${form.name}'`)

@@ -1,10 +1,10 @@
-import { UsageError } from '../../errors.js'
-import { exitCodesText } from '../../exit-codes.js'
-import { filePaths, uploadFiles } from '../../uploads.js'
-import { readExtraVars, readVariablesFile, type ExtraVars } from '../../extra-vars.js'
-import { clientOf, clientOptions, command, type Run } from '../common.js'
-import { SEVERAL, VERBOSE } from '../options.js'
-import { answersOf } from './launch-answers.js'
+import { UsageError } from '../../../errors.js'
+import { exitCodesText } from '../../../exit-codes.js'
+import { filePaths, uploadFiles } from '../../../uploads.js'
+import { readExtraVars, readVariablesFile, type ExtraVars } from '../../../extra-vars.js'
+import { clientOf, clientOptions, command, type Run } from '../../common.js'
+import { SEVERAL, VERBOSE } from '../../options.js'
+import { answersOf } from './answers.js'
 import { askForJob, newJobOptions, showNewJob } from './new-job.js'
 import { withOptionsSaid } from './refused-values.js'
 
@@ -49,6 +49,7 @@ export const launchCommand = (run: Run) =>
         .example('$0 job launch Order --ask', 'be asked for each field')
         .example('$0 job launch Order --ask --print > order.json', 'keep the answers for a script')
         .example('$0 job launch Deploy --file package=./app.tar.gz', 'a file field: the file is uploaded')
+        .example(`$0 job launch Order -e '{"hosts": [{"name": "a"}]}' --file 'hosts[0].key=./a.pem'`, 'a file of a row')
         .example(`$0 job launch Wizard -e '{"network": {"vlan": 7}}'`, 'a wizard: values by step')
         .epilogue(exitCodesText()),
     handler: async (args) => {

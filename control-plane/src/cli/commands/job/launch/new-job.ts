@@ -1,12 +1,12 @@
 import type { Client } from '@holdfast/client'
 import type { Argv } from 'yargs'
-import { CliError, UnreachableError } from '../../errors.js'
-import { EXIT } from '../../exit-codes.js'
-import { runFollow } from '../../follow/run-follow.js'
-import { writeAnswer } from '../../show/answer.js'
-import { writeLine } from '../../terminal.js'
-import type { Run } from '../common.js'
-import { SEVERAL } from '../options.js'
+import { CliError, UnreachableError } from '../../../errors.js'
+import { EXIT } from '../../../exit-codes.js'
+import { runFollow } from '../../../follow/run-follow.js'
+import { writeAnswer } from '../../../show/answer.js'
+import { writeLine } from '../../../terminal.js'
+import type { Run } from '../../common.js'
+import { SEVERAL } from '../../options.js'
 
 /** The options that say what happens after a job was made. */
 export interface NewJobArgs {
@@ -20,7 +20,9 @@ export function newJobOptions<T>(yargs: Argv<T>): Argv<T & NewJobArgs & { readon
   return yargs
     .option('file', {
       ...SEVERAL,
-      describe: 'A file for a file field of the form, which is uploaded first: field=path; may be given several times',
+      describe:
+        'A file for a file field of the form, which is uploaded first: field=path, in a wizard step step.field=path, in a ' +
+        'row of a list list[0].field=path; may be given several times',
     })
     .option('follow', { alias: 'f', type: 'boolean', default: false, describe: 'Show the output live until the end' })
     .option('wait', {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { covers } from '../interface/covers.js'
-import { type TestServer, startServer } from './server.js'
+import { covers } from '../../interface/covers.js'
+import { type TestServer, startServer } from '../server.js'
 
 const SHOP = `
 name: shop
@@ -40,7 +40,7 @@ async function evaluate(rawFormData: object): Promise<Evaluated> {
   return body as unknown as Evaluated
 }
 
-test('what a launch would say is told by field: shown or not, value, choices, errors', async () => {
+test('the answer has for each field what a launch would find: shown or not, value, choices, errors', async () => {
   covers('endpoint.evaluate')
   const { fields, runs } = await evaluate({ people: 0 })
   expect(fields).toMatchObject({

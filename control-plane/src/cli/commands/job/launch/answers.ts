@@ -1,9 +1,9 @@
 import { type Client, type FormModel, readForm } from '@holdfast/client'
-import { UnknownNameError, UsageError } from '../../errors.js'
-import type { ExtraVars } from '../../extra-vars.js'
-import { writeLine } from '../../terminal.js'
-import type { FilePaths } from '../../uploads.js'
-import type { Run } from '../common.js'
+import { UnknownNameError, UsageError } from '../../../errors.js'
+import type { ExtraVars } from '../../../extra-vars.js'
+import { writeLine } from '../../../terminal.js'
+import type { FilePaths } from '../../../uploads.js'
+import type { Run } from '../../common.js'
 
 /** The values of a launch, and the paths of its files. */
 interface LaunchAnswers {
@@ -28,7 +28,7 @@ export async function answersOf(
   if (!form) throw new UnknownNameError(`There is no form ${JSON.stringify(args.form)} that you may launch.`)
   const answers = args.ask ? await ask(run, client, form, given, paths, args.print) : { values: given, files: paths }
   if (answers === null || !args.print) return answers
-  const { withoutPasswords } = await import('../../ask/summary.js')
+  const { withoutPasswords } = await import('../../../ask/summary.js')
   const { values, left } = withoutPasswords(form, answers.values)
   await writeLine(run.terminal.stdout, JSON.stringify(values, null, 2))
   if (left.length > 0) await writeLine(run.terminal.stderr, `Left out, because they are passwords: ${left.join(', ')}.`)
@@ -49,16 +49,15 @@ async function ask(
   }
   // Loaded only here, because other commands ask no such questions.
   const [{ Prompts }, { askForm }, { answersSummary }] = await Promise.all([
-    import('../../ask/prompts.js'),
-    import('../../ask/ask-form.js'),
-    import('../../ask/summary.js'),
+    import('../../../ask/prompts.js'),
+    import('../../../ask/ask-form.js'),
+    import('../../../ask/summary.js'),
   ])
   // Questions go to stderr, because --print writes the values to stdout.
   const prompts = new Prompts({ input: stdin, output: process.stderr })
   prompts.title(form.name)
   if (form.description !== null) prompts.say(form.description)
-  const answered = await askForm(client, form, given, prompts)
-  const answers = { values: answered.values, files: new Map([...paths, ...answered.files]) }
+  const answers = await askForm(client, form, given, paths, prompts)
   if (isPrinted) return answers
   prompts.note(answersSummary(form, answers), form.name)
   if (await prompts.confirm('Launch?', true)) return answers
