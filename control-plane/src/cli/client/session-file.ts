@@ -1,4 +1,5 @@
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -47,12 +48,11 @@ export function sessionFile(environment: NodeJS.ProcessEnv): SessionFile {
     write: (session) => writeSession(path, session),
     remove: () => rm(path, { force: true }),
     async exclusively(action) {
-      const lock = `${path}.lock`
-      await takeLock(lock)
+      const giveBack = await takeLock(`${path}.locked`)
       try {
         return await action()
       } finally {
-        await rm(lock, { force: true })
+        await giveBack()
       }
     },
   }
@@ -87,20 +87,53 @@ async function writeSession(path: string, session: SavedSession): Promise<void> 
   await rename(fresh, path)
 }
 
-async function takeLock(lock: string): Promise<void> {
+/**
+ * A lock is a folder with one file, which has the random name of its holder. It is made elsewhere and renamed: this works
+ * only where no folder is, or an empty one. So one process gets it. Whoever gives the lock back, and whoever finds it too
+ * old, removes the file of that holder, and never the lock of the next one.
+ */
+async function takeLock(lock: string): Promise<() => Promise<void>> {
   await mkdir(dirname(lock), { recursive: true, mode: 0o700 })
-  for (;;) {
-    try {
-      await (await open(lock, 'wx', 0o600)).close()
-      return
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    const age = await stat(lock).then(
-      (stats) => Date.now() - stats.mtimeMs,
-      () => 0,
-    )
-    if (age > STALE_LOCK_MS) await rm(lock, { force: true })
-    else await delay(LOCK_LOOK_MS)
+  const holder = randomUUID()
+  while (!((await isFree(lock)) && (await hasTaken(lock, holder)))) await delay(LOCK_LOOK_MS)
+  return () => rm(join(lock, holder), { force: true })
+}
+
+/** Whether nobody holds the lock. A holder that ended is removed. */
+async function isFree(lock: string): Promise<boolean> {
+  const [holder] = await unlessGone(readdir(lock), [])
+  if (holder === undefined) return true
+  const path = join(lock, holder)
+  const since = await unlessGone(
+    stat(path).then(({ mtimeMs }) => mtimeMs),
+    0,
+  )
+  if (Date.now() - since <= STALE_LOCK_MS) return false
+  await rm(path, { force: true })
+  return true
+}
+
+/** Tries to take the lock. @returns false: somebody else was quicker */
+async function hasTaken(lock: string, holder: string): Promise<boolean> {
+  const own = `${lock}.${holder}`
+  await mkdir(own, { mode: 0o700 })
+  try {
+    await writeFile(join(own, holder), '', { mode: 0o600 })
+    await rename(own, lock)
+    return true
+  } catch (error) {
+    await rm(own, { recursive: true, force: true })
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function unlessGone<T>(asked: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return otherwise
+    throw error
   }
 }

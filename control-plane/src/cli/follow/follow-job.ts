@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Job, JobRecord } from '@holdfast/client'
-import { isPassingFailure, UnknownNameError } from '../errors.js'
+import { isPassingFailure } from '../errors.js'
 import { mayStillEnd, exitCodeOf } from '../exit-codes.js'
 import { fetchJob, readOutputPiece } from './job-reader.js'
+import { createRunCheck } from './same-run.js'
 import { createWake } from './wake.js'
 import { WATCH_AGAIN_MS, watchChanges } from './watch-changes.js'
 
@@ -45,7 +46,7 @@ export async function followJob(
   const wake = createWake()
   const done = new AbortController()
   const watch = watchChanges(client, 'jobs', wake.ring, AbortSignal.any([signal, done.signal])).catch(wake.fail)
-  const position: Position = { run: null, offset: 0, status: '', step: null }
+  const position: Position = { requireSameRun: createRunCheck(jobId), offset: 0, status: '', step: null }
   let lost = false
   try {
     for (;;) {
@@ -72,22 +73,10 @@ export async function followJob(
 
 /** How far a job was followed. */
 interface Position {
-  /** The run that is followed. Null: no answer has named it yet. */
-  run: string | null
+  readonly requireSameRun: ReturnType<typeof createRunCheck>
   offset: number
   status: string
   step: string | null
-}
-
-/** Notes the run when an answer names it for the first time. @throws NotFoundError for an answer about another run */
-function requireSameRun(position: Position, jobId: number, run: string | null): void {
-  position.run ??= run
-  if (run === null || run === position.run) return
-  throw new UnknownNameError(
-    `Job ${jobId} is another job now (run ${run}): the database of the control plane was restored, and the number was ` +
-      `given again. The job that was followed is run ${position.run}; if it goes on, its runner brings it back under ` +
-      'another number. Look for it with: holdfast job list',
-  )
 }
 
 /** Shows what is new since the last time. `position` moves on with each piece, so it is right also when a later one fails. */
@@ -99,7 +88,7 @@ async function readNews(
   signal: AbortSignal,
 ): Promise<JobRecord> {
   const job = await fetchJob(client, jobId, signal)
-  requireSameRun(position, jobId, job.run_id ?? null)
+  position.requireSameRun(job.run_id ?? null)
   // A parent job may wait for one approval after the other.
   if (job.status !== position.status || (job.status === 'approve' && job.step !== position.step)) {
     position.status = job.status
@@ -108,7 +97,7 @@ async function readNews(
   }
   for (;;) {
     const piece = await readOutputPiece(client, jobId, position.offset, signal)
-    requireSameRun(position, jobId, piece.runId)
+    position.requireSameRun(piece.runId)
     if (piece.bytes.length === 0) break
     await sink.output(piece.bytes, position.offset)
     position.offset = piece.nextOffset

@@ -1,9 +1,10 @@
 import type { Client, JobEventRecord } from '@holdfast/client'
-import { writeAnswer } from '../../show/answer.js'
-import { tableOr, type Column } from '../../show/table.js'
-import { durationText } from '../../show/time.js'
-import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
-import { jobIdPosition } from '../options.js'
+import { writeAnswer } from '../../../show/answer.js'
+import { tableOr, type Column } from '../../../show/table.js'
+import { durationText } from '../../../show/time.js'
+import { clientOf, clientOptions, command, jobIdOf, type Run } from '../../common.js'
+import { jobIdPosition } from '../../options.js'
+import { createRunCheck } from '../../../follow/same-run.js'
 
 const PAGE = 2_000
 
@@ -36,16 +37,27 @@ export const eventsCommand = (run: Run) =>
     },
   })
 
-/** Reads all events, page by page, so that the service need not hold all of them at once. An empty page is the end. */
+/**
+ * Reads all events, page by page, so that the service need not hold all of them at once. An empty page is the end.
+ * @throws UnknownNameError when a later page is of another job, to which a restored database gave the number
+ */
 async function readEvents(
   client: Client,
   jobId: number,
   only: { readonly host?: string | undefined; readonly task?: string | undefined; readonly outcome?: string },
 ): Promise<JobEventRecord[]> {
   const events: JobEventRecord[] = []
+  const requireSameRun = createRunCheck(jobId)
+  let run: string | null = null
+  const noted = async (address: URL, init: RequestInit): Promise<Response> => {
+    const response = await fetch(address, init)
+    run = response.headers.get('x-run-id')
+    return response
+  }
   for (;;) {
     const after = events.at(-1)?.order ?? 0
-    const page = await client.getJobEvents({ id: jobId, after, limit: PAGE, ...only })
+    const page = await client.getJobEvents({ id: jobId, after, limit: PAGE, ...only }, { fetch: noted })
+    requireSameRun(run)
     const fresh = page.records.filter((event) => event.order > after)
     if (fresh.length === 0) return events
     events.push(...fresh)
