@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Boots systemd as the first process of namespaces, over a layer above this machine's own root folder. The machine below
-# is not changed: what is written goes into memory, and is gone with the namespaces. When that systemd ends, it is booted
-# again over the same layer, as a machine that restarts.
-# Called by machine.ts inside of a mount namespace: boot.sh FOLDER PROJECT, an empty folder and the clone, which becomes
-# /opt/holdfast. It calls itself with --once for each boot, inside of new namespaces.
+# Boots systemd as the first process of namespaces, over a layer above a root folder: that of this machine, or of another
+# system. That folder is not changed: what is written goes into memory, and is gone with the namespaces. When that systemd
+# ends, it is booted again over the same layer, as a machine that restarts.
+# Called by machine.ts inside of a mount namespace: boot.sh FOLDER PROJECT LOWER, an empty folder, the clone, which becomes
+# /opt/holdfast, and the root folder below. It calls itself with --once for each boot, inside of new namespaces.
 set -euo pipefail
 
 if [ "$1" != --once ]; then
-  folder=$1 project=$2
+  folder=$1 project=$2 lower=$3
   mount --make-rprivate /
   mount -t tmpfs -o mode=755 layer "$folder"
   mkdir "$folder"/{changes,work,root}
   while true; do
     # A file, whose end makes nobody wait: the first process of a machine that restarts is killed.
     setpriv --pdeathsig KILL unshare --mount --pid --uts --ipc --net --cgroup --fork --kill-child=SIGKILL \
-      "$0" --once "$folder" "$project" || true
+      "$0" --once "$folder" "$project" "$lower" || true
     [ -e "$folder/booted" ] || exit 1
   done
 fi
 
-folder=$2 project=$3
-mount -t overlay -o "lowerdir=/,upperdir=$folder/changes,workdir=$folder/work" overlay "$folder/root"
+folder=$2 project=$3 lower=$4
+mount -t overlay -o "lowerdir=$lower,upperdir=$folder/changes,workdir=$folder/work" overlay "$folder/root"
 root=$folder/root
 
 mount -t proc proc "$root/proc"

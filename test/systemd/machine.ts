@@ -7,7 +7,8 @@ import { ROOT } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
 
 const BOOT = join(dirname(fileURLToPath(import.meta.url)), 'boot.sh')
-const SYSTEMD = '/lib/systemd/systemd'
+/** The root folder of the system that is booted: that of this machine, or of another one (`SYSTEMD_ROOT`). */
+const LOWER = process.env.SYSTEMD_ROOT ?? '/'
 /** The clone, as the machine sees it. */
 export const INSTALLED = '/opt/holdfast'
 
@@ -21,7 +22,7 @@ export interface Ran {
 /** How a machine restarts. */
 export type Reboot = 'orderly' | 'power failure'
 
-/** A machine with a systemd of its own: namespaces over a layer above this machine's root folder. */
+/** A machine with a systemd of its own: namespaces over a layer above the root folder of this machine, or of another. */
 export interface Machine {
   /** Runs a shell script as root, to its end. */
   run(script: string, input?: string): Promise<Ran>
@@ -46,13 +47,14 @@ function childOf(pid: string): string {
 /** Why no such machine can be booted here; null: one can. */
 export function whyNoMachine(): string | null {
   if (process.getuid?.() !== 0) return 'only root can boot a machine'
-  if (!existsSync(SYSTEMD)) return 'systemd is not installed'
+  if (!existsSync(join(LOWER, 'lib/systemd/systemd'))) return `systemd is not installed in ${LOWER}`
   const probe = `set -e; folder=$(mktemp -d); trap 'umount -l "$folder"; rmdir "$folder"' EXIT
     mount -t tmpfs layer "$folder"; mkdir "$folder"/{changes,work,root}
-    mount -t overlay -o "lowerdir=/,upperdir=$folder/changes,workdir=$folder/work" overlay "$folder/root"
+    mount -t overlay -o "lowerdir=$LOWER,upperdir=$folder/changes,workdir=$folder/work" overlay "$folder/root"
     mount -t cgroup2 cgroup2 "$folder/changes"`
   const { status, stderr } = spawnSync('unshare', ['--mount', '--pid', '--fork', '--cgroup', 'bash', '-c', probe], {
     encoding: 'utf8',
+    env: { ...process.env, LOWER },
   })
   return status === 0 ? null : `namespaces with a systemd cannot be made here: ${stderr.trim()}`
 }
@@ -61,7 +63,7 @@ export function whyNoMachine(): string | null {
 export async function bootMachine(): Promise<Machine> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-machine-'))
   // It ends with this process, however that ends. It is boot.sh, which has the namespaces of one boot after the other.
-  const holder = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', '--mount', BOOT, folder, ROOT], {
+  const holder = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', '--mount', BOOT, folder, ROOT, LOWER], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   let complaint = ''

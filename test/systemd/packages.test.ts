@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../support/product.js'
@@ -26,11 +26,11 @@ describe.skipIf(reason !== null)('the packages', () => {
     mkdirSync(cache, { recursive: true })
     output = mkdtempSync(join(cache, 'holdfast-packages-'))
     packages = `${INSTALLED}/node_modules/.cache/${basename(output)}`
-    const built = spawnSync('node', ['scripts/lib/package/main.js', '--output', output], {
-      cwd: ROOT,
-      encoding: 'utf8',
-    })
-    expect(built.status, built.stderr).toBe(0)
+    if (process.env.SYSTEMD_PACKAGES === undefined) {
+      const words = ['scripts/lib/package/main.js', '--output', output]
+      const built = spawnSync('node', words, { cwd: ROOT, encoding: 'utf8' })
+      expect(built.status, built.stderr).toBe(0)
+    } else cpSync(process.env.SYSTEMD_PACKAGES, output, { recursive: true })
     machine = await bootMachine()
     hands = productOn(machine, 'holdfast')
     // The packages are compressed, which takes as long as the machine needs for it.
@@ -55,6 +55,12 @@ describe.skipIf(reason !== null)('the packages', () => {
       expect(bomFormat).toBe('CycloneDX')
       expect(components.map((each) => each.name)).toContain(part)
     }
+  })
+
+  it('name the libraries that the compiled parts need, no older than those of the machine that built them', () => {
+    const [path = ''] = readdirSync(output).filter((name) => /^holdfast_.*\.deb$/.test(name))
+    const { stdout } = spawnSync('dpkg-deb', ['--field', join(output, path), 'Depends'], { encoding: 'utf8' })
+    expect(stdout).toMatch(/libstdc\+\+6 \(>= \d+(\.\d+)?\), libsqlite3-0 \(>= 3\.\d+\)/)
   })
 
   it('are installed, and a new user gets to a first job', async () => {

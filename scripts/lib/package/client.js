@@ -8,6 +8,9 @@ import { licencesOf } from './parts.js'
 
 const NAME = 'holdfast-client'
 
+/** That of Debian 13. The service needs a newer one, and its package brings one along. */
+const OLDEST_NODE = '>=20.19.0'
+
 /** What only the host of the service can do, by module: the functions that commands call there. */
 const SERVICE_ONLY = {
   'main.js': ['startControlPlane'],
@@ -55,14 +58,14 @@ export async function buildClient(given) {
   const [checks = ''] = launcher.split('// The bundle starts')
   const start = "const { main } = await import('../dist/main.js')\n\nawait main()\n"
   writeFileSync(join(made, 'bin/holdfast.js'), checks.replace('existsSync, ', '') + start)
-  const { engines, license } = JSON.parse(readFileSync('control-plane/package.json', 'utf8'))
+  const { license } = JSON.parse(readFileSync('control-plane/package.json', 'utf8'))
   const manifest = {
     name: 'holdfast',
     version,
     description: 'The command line of the job service Holdfast: launch forms, follow jobs, approve runners.',
     license,
     type: 'module',
-    engines,
+    engines: { node: OLDEST_NODE },
     bin: { holdfast: './bin/holdfast.js' },
     files: ['bin', 'dist', 'LICENSES'],
   }

@@ -1,7 +1,7 @@
 // holdfast: the control plane and its client with their Node.js, the unit, settings and examples.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildDeb, packagedUnit, packageTree } from './debian.js'
+import { asHere, buildDeb, packagedUnit, packageTree } from './debian.js'
 import { writeDrivers } from './drivers.js'
 import { licencesOf } from './parts.js'
 
@@ -49,7 +49,7 @@ export async function buildControlPlane(given) {
     scripts: 'control-plane',
     given,
     fields: {
-      Depends: 'adduser, libstdc++6, libsqlite3-0',
+      Depends: `adduser, ${asHere('libstdc++6')}, ${asHere('libsqlite3-0')}`,
       Provides: 'holdfast-client',
       Conflicts: 'holdfast-client',
       Replaces: 'holdfast-client',

@@ -1,4 +1,5 @@
 // What all packages for Debian have in common: the tree, the fields, the scripts of the package manager.
+import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { run } from './node-runtime.js'
@@ -51,6 +52,20 @@ export function buildDeb({ tree, name, architecture, fields, scripts, conffiles 
   }
   const path = join(output, `${name}_${version}-${revision}_${architecture}.deb`)
   run('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z5', '--build', tree.folder, path])
+}
+
+/**
+ * A library that something compiled here needs, as a field `Depends` says it. An older one may lack what the compiler
+ * of this machine has used of it, so that what is built on a newer Debian is refused on an older one.
+ * @param {string} library the name of its package
+ */
+export function asHere(library) {
+  const { status, stdout } = spawnSync('dpkg-query', ['--show', '--showformat', '${Version}\n', library], {
+    encoding: 'utf8',
+  })
+  const upstream = /^(?:\d+:)?(\d+(?:\.\d+)?)/.exec(stdout)?.[1]
+  if (status !== 0 || !upstream) throw new Error(`the package ${library} is not installed here`)
+  return `${library} (>= ${upstream})`
 }
 
 function bytesBelow(folder) {
