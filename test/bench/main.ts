@@ -3,77 +3,36 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../support/postgres.js'
 import { startProduct } from '../support/product.js'
-import { measureBackup } from './backup.js'
-import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
-import { measureIngest, measureMemory } from './ingest.js'
-import { measureForms } from './forms.js'
-import { measureHostileRunner } from './hostile-runner.js'
-import { measureList } from './list.js'
-import { measureLargeRequests } from './large-requests.js'
-import { measureLiveEvents } from './live-events.js'
-import { measureAnsibleRunner, measureBurst, measureLatency, measureOverhead } from './playbooks.js'
+import { PARTS, PARTS_APART, type PartOptions, RUNNING_PARTS } from './parts.js'
 import { type Figure, tableOf } from './report.js'
-import { measureFairness, measureRecovery } from './survival.js'
-import { measureCut } from './survival-cut.js'
-import { measureViewers } from './viewers.js'
-import { measureWeb } from './web.js'
+
+/** The parts that measure nothing with PostgreSQL. */
+const ONLY_SQLITE = Object.keys(PARTS_APART).filter((part) => PARTS_APART[part]?.onPostgres === false)
 
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
 
   --runs N      runs of each comparison, at least 1 (default 5)
-  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events,
-                large-requests, hostile-runner, forms, backup, viewers, web
-                (default all)
+  --only LIST   ${inColumn(`parts, separated by commas: ${PARTS.join(', ')} (default all)`)}
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
-  --database D  sqlite (default) or postgres, a server of its own; not with survival, live-events, large-requests,
-                hostile-runner, forms, backup, viewers, web
+  --database D  ${inColumn(`sqlite (default) or postgres, a server of its own; not with ${ONLY_SQLITE.join(', ')}`)}
   --json        the figures as JSON instead of a table
   --help
 
-list: how long the list of jobs takes with a million of them, and the CPU time that it costs.
-large-requests: how long nobody else is answered while the largest requests are worked on, and the memory they take.
-hostile-runner: an approved runner sends 738 MB of events for one job, and they are read back.
-backup: what a backup of a million jobs costs while the service runs, and restores of it into either database.
-forms: how long the evaluation of a form with a hundred fields takes, alone and while fifty users fill it in.
-live-events: a change reaches 2,000 event streams: how long it takes, and what streams cost.
-viewers: what two hundred people cost who follow one job, and what those cost who do not read.
-web: how quick the pages are, in the machine's own chromium.
-survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
-programs are killed and started again.
+${Object.entries(PARTS_APART)
+  .map(([part, { about }]) => `${part}: ${about}`)
+  .join('\n')}
 
 Takes about ten minutes. Nothing else should use the machine meanwhile. Exit code 0 when everything could be measured,
 whatever the figures are.`
 
-const PARTS = [
-  'memory',
-  'latency',
-  'burst',
-  'overhead',
-  'callback',
-  'ingest',
-  'survival',
-  'list',
-  'live-events',
-  'large-requests',
-  'hostile-runner',
-  'forms',
-  'backup',
-  'viewers',
-  'web',
-] as const
-/** Parts that start products of their own. */
-const APART: ReadonlySet<string> = new Set([
-  'survival',
-  'list',
-  'live-events',
-  'large-requests',
-  'hostile-runner',
-  'forms',
-  'backup',
-  'viewers',
-  'web',
-])
+/** Breaks the text of an option into lines below each other. */
+function inColumn(text: string): string {
+  return text
+    .replace(/(.{1,100})(?: |$)/g, '$1\n')
+    .trimEnd()
+    .replaceAll('\n', `\n${' '.repeat(16)}`)
+}
 
 interface Options {
   readonly runs: number
@@ -108,22 +67,12 @@ function readOptions(): Options | string | null {
     return '--cut must be a whole number from 1 to 600'
   }
   const parts = new Set(values.only.split(','))
-  const unknown = [...parts].find((part) => !PARTS.some((known) => known === part))
+  const unknown = [...parts].find((part) => !PARTS.includes(part))
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
   const { database } = values
   if (database !== 'sqlite' && database !== 'postgres') return '--database must be sqlite or postgres'
-  const onlySqlite = [
-    'survival',
-    'live-events',
-    'large-requests',
-    'hostile-runner',
-    'forms',
-    'backup',
-    'viewers',
-    'web',
-  ]
-  if (database === 'postgres' && onlySqlite.some((part) => parts.has(part))) {
-    return `--database postgres: say with --only what to measure, without ${onlySqlite.join(', ')}`
+  if (database === 'postgres' && ONLY_SQLITE.some((part) => parts.has(part))) {
+    return `--database postgres: say with --only what to measure, without ${ONLY_SQLITE.join(', ')}`
   }
   return { runs, parts, cutSeconds, json: values.json, database }
 }
@@ -131,74 +80,30 @@ function readOptions(): Options | string | null {
 const say = (line: string) => console.error(line)
 
 /** Measures what was asked for, one part after the other. */
-async function measureAll(options: Options): Promise<Figure[]> {
-  const { parts, runs, cutSeconds } = options
+async function measureAll({ parts, ...asked }: Options): Promise<Figure[]> {
+  const options: PartOptions = { ...asked, say }
   const figures: Figure[] = []
-  if (PARTS.some((part) => !APART.has(part) && parts.has(part))) figures.push(...(await measureRunning(options)))
-  if (parts.has('survival')) {
-    say('survival …')
-    figures.push(...(await measureFairness(say)))
-    figures.push(...(await measureCut(cutSeconds, say)))
-    figures.push(...(await measureRecovery(runs, say)))
-  }
-  if (parts.has('list')) {
-    say('list …')
-    figures.push(
-      ...(await measureList(
-        { jobs: options.database === 'postgres' ? 100_000 : 1_000_000, rounds: 200, database: options.database },
-        say,
-      )),
-    )
-  }
-  if (parts.has('live-events')) {
-    say('live-events …')
-    figures.push(...(await measureLiveEvents(2000, say)))
-  }
-  if (parts.has('large-requests')) {
-    say('large-requests …')
-    figures.push(...(await measureLargeRequests(say)))
-  }
-  if (parts.has('hostile-runner')) {
-    say('hostile-runner …')
-    figures.push(...(await measureHostileRunner(say)))
-  }
-  if (parts.has('forms')) {
-    say('forms …')
-    figures.push(...(await measureForms(say)))
-  }
-  if (parts.has('backup')) {
-    say('backup …')
-    figures.push(...(await measureBackup(1_000_000, say)))
-  }
-  if (parts.has('viewers')) {
-    say('viewers …')
-    figures.push(...(await measureViewers(say)))
-  }
-  if (parts.has('web')) {
-    say('web …')
-    figures.push(...(await measureWeb(runs, say)))
+  if (Object.keys(RUNNING_PARTS).some((part) => parts.has(part)))
+    figures.push(...(await measureRunning(parts, options)))
+  for (const [part, { measures }] of Object.entries(PARTS_APART)) {
+    if (!parts.has(part)) continue
+    say(`${part} …`)
+    for (const measure of measures) figures.push(...(await measure(options)))
   }
   return figures
 }
 
 /** The parts that are measured with one product that runs all the time. */
-async function measureRunning({ runs, parts, database }: Options): Promise<Figure[]> {
+async function measureRunning(parts: ReadonlySet<string>, options: PartOptions): Promise<Figure[]> {
   const figures: Figure[] = []
   const bare = bareFolder()
-  const product = await startProduct({ forms: FORMS, playbooks: PLAYBOOKS, database })
-  const measure = async (part: (typeof PARTS)[number], run: () => Promise<Figure[]>) => {
-    if (!parts.has(part)) return
-    say(`${part} …`)
-    figures.push(...(await run()))
-  }
+  const product = await startProduct({ forms: FORMS, playbooks: PLAYBOOKS, database: options.database })
   try {
-    await measure('memory', () => measureMemory(product, 1000, say))
-    await measure('latency', () => measureLatency(product, bare.path, Math.max(runs, 11), say))
-    await measure('burst', () => measureBurst(product, 100, say))
-    await measure('overhead', () => measureOverhead(product, bare.path, runs, say))
-    await measure('overhead', () => measureAnsibleRunner(bare.path, runs, say))
-    await measure('callback', () => Promise.resolve(measureCallback(bare.path, runs)))
-    await measure('ingest', () => measureIngest(product, runs, 200_000, say))
+    for (const [part, measures] of Object.entries(RUNNING_PARTS)) {
+      if (!parts.has(part)) continue
+      say(`${part} …`)
+      for (const measure of measures) figures.push(...(await measure({ product, bare: bare.path }, options)))
+    }
     return figures
   } finally {
     await product.close()

@@ -9,6 +9,11 @@ export interface Figure {
   readonly note: string
 }
 
+/** A figure that must not be above another one. */
+export function atMost(what: string, value: number, unit: string, most: number, note: string): Figure {
+  return { what, value, unit, digits: 0, reach: { value: most, better: 'lower' }, note }
+}
+
 function isReached(figure: Figure): boolean {
   if (!figure.reach) return true
   return figure.reach.better === 'lower' ? figure.value <= figure.reach.value : figure.value >= figure.reach.value

@@ -13,7 +13,9 @@ export interface SurvivalProduct {
 }
 
 /** The backlogs of the bench are far beyond what the limits of an unconfigured product keep. */
-export async function startSurvivalProduct(options: Pick<ProductOptions, 'dial'> = {}): Promise<SurvivalProduct> {
+export async function startSurvivalProduct(
+  options: Pick<ProductOptions, 'dial' | 'database'> = {},
+): Promise<SurvivalProduct> {
   const product = await startProduct({
     ...options,
     forms: { 'synthetic.yml': SYNTHETIC_FORM },

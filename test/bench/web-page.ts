@@ -1,5 +1,15 @@
 import type { Page } from 'playwright-core'
 
+/** A page of whatever browser. */
+export interface MeasuredPage {
+  /** What an expression gives on the page; a promise is waited for. */
+  evaluate<Value>(expression: string): Promise<Value>
+}
+
+/** A job that is followed, and for how long, in seconds. */
+export const FOLLOWED = { perSecond: 2000, outputBytes: 100, eventBytes: 0, stamped: true }
+export const WATCHED_SECONDS = 20
+
 /** What a page was like while it was looked at. */
 export interface Smoothness {
   /** Milliseconds between two frames that 99 % of them are not above. */
@@ -9,7 +19,6 @@ export interface Smoothness {
   /** How far the last line in the window was behind its writing, in milliseconds: 95 % are not above. */
   readonly behindMs: number
   readonly elements: number
-  readonly heapMb: number
 }
 
 /**
@@ -17,7 +26,7 @@ export interface Smoothness {
  * @param condition JavaScript that is true in the end
  * @param from JavaScript that gives a time of `performance.now()`; `0` is the begin of the navigation
  */
-export function waitInPage(page: Page, condition: string, from = '0'): Promise<number> {
+export function waitInPage(page: MeasuredPage, condition: string, from = '0'): Promise<number> {
   return page.evaluate<number>(`new Promise((resolve, reject) => {
     const begin = ${from}
     const look = () => {
@@ -53,8 +62,8 @@ export async function firstPaint(page: Page): Promise<{ readonly ms: number; rea
  * Looks at a page for some seconds.
  * @param act JavaScript that is done before each frame
  */
-export async function watch(page: Page, seconds: number, act = ''): Promise<Smoothness> {
-  const seen = await page.evaluate<Omit<Smoothness, 'heapMb'>>(`new Promise((resolve) => {
+export function watch(page: MeasuredPage, seconds: number, act = ''): Promise<Smoothness> {
+  return page.evaluate<Smoothness>(`new Promise((resolve) => {
     const frames = [], behind = []
     let task = 0, last = performance.now()
     const end = last + ${seconds * 1000}
@@ -79,10 +88,14 @@ export async function watch(page: Page, seconds: number, act = ''): Promise<Smoo
     }
     requestAnimationFrame(frame)
   })`)
+}
+
+/** Memory that the scripts of a page of chromium hold, in MB. */
+export async function heapMbOf(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page)
   await session.send('HeapProfiler.collectGarbage')
   await session.send('Performance.enable')
   const { metrics } = await session.send('Performance.getMetrics')
   await session.detach()
-  return { ...seen, heapMb: (metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? 0) / 1e6 }
+  return (metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? 0) / 1e6
 }
