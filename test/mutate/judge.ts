@@ -5,7 +5,7 @@ import type { Drawn } from './draw.js'
 import type { Mutation } from './mutation.js'
 import { testsFor } from './nearness.js'
 import type { Options } from './options.js'
-import { canHaveNamespace, runTests, type Verdict } from './run-tests.js'
+import { canHaveNamespace, type Failure, isDoubtful, type Limits, runTests, type Verdict } from './run-tests.js'
 import type { Scratch } from './scratch.js'
 import type { Outcome } from './summary.js'
 
@@ -52,28 +52,51 @@ export class Judge {
   /** A test that fails without the mutation, too, proves nothing: the run goes on without its file. */
   async #run(mutation: Mutation, files: readonly string[], seconds: number): Promise<Verdict> {
     const usable = files.filter((file) => this.#sound.get(file) !== false)
-    const takeBack = this.scratch.apply(mutation)
-    const verdict = await runTests(this.scratch.root, usable, seconds * 1000).finally(takeBack)
+    const verdict = await this.#mutated(mutation, usable, seconds)
     if (verdict.kind !== 'failed') return verdict
+    const failed = verdict.failed.map(({ file }) => file)
+    if (isDoubtful(verdict.failed)) return this.#again(mutation, failed.length > 0 ? failed : usable, seconds)
     const unsound: string[] = []
-    for (const name of verdict.failed) {
-      const file = name.slice(this.scratch.root.length + 1)
-      const sound = this.#sound.get(file) ?? (await this.#passes(file))
+    for (const file of failed) {
+      const sound = this.#sound.get(file) ?? (await this.#passes([file]))
       this.#sound.set(file, sound)
       if (!sound) unsound.push(file)
     }
-    if (unsound.length === 0 || unsound.length < verdict.failed.length) return verdict
+    if (unsound.length < failed.length) return verdict
     return this.#run(mutation, usable, seconds)
   }
 
-  async #passes(file: string): Promise<boolean> {
-    return (await runTests(this.scratch.root, [file], this.options.wideSeconds * 1000)).kind === 'passed'
+  /** What only time decided counts when the same files pass now without the mutation, and then fail with it once more. */
+  async #again(mutation: Mutation, files: readonly string[], seconds: number): Promise<Verdict> {
+    if (!(await this.#passes(files))) return { kind: 'out of time' }
+    const verdict = await this.#mutated(mutation, files, seconds)
+    return verdict.kind === 'failed' ? verdict : { kind: 'out of time' }
+  }
+
+  #mutated(mutation: Mutation, files: readonly string[], seconds: number): Promise<Verdict> {
+    const takeBack = this.scratch.apply(mutation)
+    return runTests(this.scratch.root, files, this.#within(seconds)).finally(takeBack)
+  }
+
+  async #passes(files: readonly string[]): Promise<boolean> {
+    const { nearSeconds, wideSeconds } = this.options
+    return (await runTests(this.scratch.root, files, this.#within(nearSeconds + wideSeconds))).kind === 'passed'
+  }
+
+  #within(seconds: number): Limits {
+    return { limitMs: seconds * 1000, nice: this.options.nice }
   }
 }
 
 function judged(verdict: Verdict, where: 'near' | 'wide'): { outcome: Outcome; note: string } {
   if (verdict.kind === 'passed') return { outcome: 'survived', note: '' }
-  if (verdict.kind === 'failed') return { outcome: 'killed', note: `${where}: ${verdict.failed.length} file(s)` }
+  if (verdict.kind === 'failed') return { outcome: 'killed', note: `${where}: ${shown(verdict.failed)}` }
   // What the wide tests would say is not known; nobody has noticed it until then.
   return where === 'near' ? { outcome: 'undecided', note: 'no time' } : { outcome: 'survived', note: 'wide: no time' }
+}
+
+/** Which tests noticed, and by what. */
+function shown(failed: readonly Failure[]): string {
+  if (failed.length === 0) return 'the run broke down'
+  return failed.map(({ file, said }) => `${file} (${said[0]?.split('\n')[0]?.slice(0, 100) ?? ''})`).join(', ')
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -7,6 +7,7 @@ import { ROOT } from '../support/product.js'
 import { leavesPromise } from './compile.js'
 import { diffOf, keyOf, type Mutation, mutated, roomOf } from './mutation.js'
 import { readOptions, UsageError } from './options.js'
+import { isDoubtful } from './run-tests.js'
 import { createScratch } from './scratch.js'
 import { shareOf, summaryOf } from './summary.js'
 import { typescriptMutations } from './typescript-mutations.js'
@@ -96,6 +97,7 @@ test('a mutation is made in source and build of a copy, and no bundle hides it',
     scratch.close()
     rmSync(root, { recursive: true })
   })
+  expect(statSync(scratch.root).mode & 0o777).toBe(0o755)
   const at = (name: string) => join(scratch.root, 'control-plane', name)
   const state = () => ['src/a.ts', 'dist/a.js'].map((name) => readFileSync(at(name), 'utf8'))
   // As a run of tests does.
@@ -146,4 +148,14 @@ test('a seed and a count are needed, and what is drawn may be listed or chosen f
   for (const wrong of [[], ['--seed', 'x', '--count', '1'], ['--much'], ['--seed', '1', '--only', '1,x']]) {
     expect(() => readOptions(wrong)).toThrow(UsageError)
   }
+})
+
+test('what only waited in vain, or broke down, is no proof by itself', () => {
+  const failure = (...said: string[]) => ({ file: 'test/a.test.ts', said })
+  const late = 'Error: waited in vain for: the end of job 1'
+  expect(isDoubtful([failure(late, 'Error: Test timed out in 120000ms.', 'Error: STACK_TRACE_ERROR')])).toBe(true)
+  expect(isDoubtful([failure()])).toBe(true)
+  expect(isDoubtful([])).toBe(true)
+  expect(isDoubtful([failure(late, 'AssertionError: expected 1 to be 2')])).toBe(false)
+  expect(isDoubtful([failure(late), failure('AssertionError: expected 1 to be 2')])).toBe(false)
 })

@@ -7,6 +7,8 @@ export interface Options {
   readonly room: string | null
   readonly nearSeconds: number
   readonly wideSeconds: number
+  /** How far the tests stand back behind everything else on the machine. */
+  readonly nice: number
   /** Show what is drawn, and run nothing. */
   readonly isList: boolean
   /** Only the changes that are drawn with these numbers; null: as many as `count`. */
@@ -14,7 +16,7 @@ export interface Options {
 }
 
 export const USAGE = `Usage: scripts/mutate --seed S (--count N | --only N,N) [--room R] [--list]
-                      [--near-seconds T] [--wide-seconds T]
+                      [--near-seconds T] [--wide-seconds T] [--nice N]
 
 Changes the product in small ways, one at a time, and runs the tests: they should notice. Changes are negated conditions,
 dropped awaits, && for ||, === for !==, < for <=, + 1 for - 1, true for false, removed calls and removed members of lists.
@@ -27,9 +29,12 @@ What is only written to the log is not changed. All is done in a copy; nothing o
   --list            prints the changes with their numbers and diffs, and runs no test
   --near-seconds T  for the tests that are nearest to the changed file (180)
   --wide-seconds T  for those of its program, when the near ones pass (300)
+  --nice N          how far the tests stand back behind everything else on the machine (19)
 
 Changes that the compiler or the linter refuses are counted and not tested. Those that test/mutate/without-effect.json lists change
 nothing that anybody could notice; their reasons stand there. Every change that no test noticed is printed with its diff.
+A test that only waited in vain proves nothing on a slow machine: it is run again without the change, and must pass, and with
+it, and must fail. A change is undecided when that is not so, or when the near tests need more time than they have.
 Exit code 0 if all were noticed, 1 if some were not, 2 for wrong arguments.
 `
 
@@ -40,7 +45,15 @@ export class UsageError extends Error {
 /** @returns null when help was asked for @throws UsageError */
 export function readOptions(args: readonly string[]): Options | null {
   const text = { type: 'string' } as const
-  const names = { seed: text, count: text, room: text, only: text, 'near-seconds': text, 'wide-seconds': text }
+  const names = {
+    seed: text,
+    count: text,
+    room: text,
+    only: text,
+    'near-seconds': text,
+    'wide-seconds': text,
+    nice: text,
+  }
   let values: Partial<Record<keyof typeof names, string>> & { help?: boolean; list?: boolean }
   try {
     const flags = { help: { type: 'boolean', short: 'h' }, list: { type: 'boolean' } } as const
@@ -62,6 +75,7 @@ export function readOptions(args: readonly string[]): Options | null {
     room: values.room ?? null,
     nearSeconds: number('near-seconds', 180),
     wideSeconds: number('wide-seconds', 300),
+    nice: number('nice', 19),
     isList: values.list ?? false,
     only,
   }

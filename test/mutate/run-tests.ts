@@ -1,12 +1,27 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 
-/** How a run of tests ended. @property failed files with a test that failed */
+/** A file with a test that failed. */
+export interface Failure {
+  readonly file: string
+  /** The beginnings of what its failed tests said. */
+  readonly said: readonly string[]
+}
+
+/** How a run of tests ended. */
 export type Verdict =
   | { readonly kind: 'passed' }
-  | { readonly kind: 'failed'; readonly failed: readonly string[] }
+  | { readonly kind: 'failed'; readonly failed: readonly Failure[] }
   | { readonly kind: 'out of time' }
+
+/** What a test says that waited too long, for a condition or as a whole (vitest's own word is the last). A slow machine makes it say so, too. */
+const WAITED = /waited|timed out|ETIMEDOUT|within \d|STACK_TRACE_ERROR/i
+
+/** Whether nothing but time decided, or a run broke down and names no test. */
+export function isDoubtful(failed: readonly Failure[]): boolean {
+  return failed.every(({ said }) => said.length === 0 || said.every((message) => WAITED.test(message)))
+}
 
 /**
  * A namespace of processes of its own keeps a mutation that ends processes from ending anybody else's, and ends everything
@@ -19,21 +34,29 @@ export function canHaveNamespace(): boolean {
   return spawnSync(program, [...args, 'true']).status === 0
 }
 
-/** Runs test files, the first failure ends it. Nothing of the run is left afterwards. */
-export async function runTests(root: string, files: readonly string[], limitMs: number): Promise<Verdict> {
+export interface Limits {
+  readonly limitMs: number
+  /** How far the tests stand back behind everything else on the machine. */
+  readonly nice: number
+}
+
+/** Runs test files in their order, the first failure ends it. Nothing of the run is left afterwards. */
+export async function runTests(root: string, files: readonly string[], limits: Limits): Promise<Verdict> {
   if (files.length === 0) return { kind: 'passed' }
   const report = join(root, 'mutate-report.json')
   rmSync(report, { force: true })
-  const vitest = [join(root, 'node_modules/.bin/vitest'), 'run', '--bail=1', '--maxWorkers=1', '--reporter=json']
+  const vitest = [join(root, 'node_modules/.bin/vitest'), 'run', '--bail=1', '--maxWorkers=1']
+  const config = ['--config', 'test/mutate/vitest.config.ts', `--outputFile=${report}`]
   const [program = '', ...args] = [
     ...(canHaveNamespace() ? NAMESPACE : []),
-    ...['nice', '-n', '19', ...vitest, `--outputFile=${report}`, ...files],
+    ...['nice', '-n', String(limits.nice), ...vitest, ...config, ...files],
   ]
-  const child = spawn(program, args, { cwd: root, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
+  const env = { ...process.env, MUTATE_FILES: files.join('\n') }
+  const child = spawn(program, args, { cwd: root, env, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
   child.stderr?.resume()
-  const code = await endOf(child, limitMs)
+  const code = await endOf(child, limits.limitMs)
   if (code === 'out of time') return { kind: 'out of time' }
-  return code === 0 ? { kind: 'passed' } : { kind: 'failed', failed: failedIn(report) }
+  return code === 0 ? { kind: 'passed' } : { kind: 'failed', failed: failedIn(root, report) }
 }
 
 function endOf(child: ChildProcess, limitMs: number): Promise<number | 'out of time'> {
@@ -69,12 +92,24 @@ function endGroup({ pid }: ChildProcess): void {
 }
 
 /** A run that broke down before it could report names nothing. */
-function failedIn(report: string): string[] {
+function failedIn(root: string, report: string): Failure[] {
   try {
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
-      testResults: { name: string; status: string }[]
+      testResults: {
+        name: string
+        status: string
+        message?: string
+        assertionResults?: { status: string; failureMessages?: string[] }[]
+      }[]
     }
-    return testResults.filter(({ status }) => status === 'failed').map(({ name }) => name)
+    return testResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ name, message = '', assertionResults = [] }) => ({
+        file: relative(root, name),
+        said: [message, ...assertionResults.flatMap(({ failureMessages = [] }) => failureMessages)]
+          .filter((text) => text !== '')
+          .map((text) => text.slice(0, 200)),
+      }))
   } catch {
     return []
   }

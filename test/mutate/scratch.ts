@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -28,6 +29,8 @@ const LEFT_OUT = new Set(['node_modules', '.git', 'bundle', 'bundle.new', '.venv
 /** @param root of a clone that is built */
 export function createScratch(root: string): Scratch {
   const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutate-'))
+  // Users of jobs read the agent's files in it: else no test of isolation passes here.
+  chmodSync(copy, 0o755)
   cpSync(root, copy, {
     recursive: true,
     preserveTimestamps: true,
