@@ -5,6 +5,7 @@ import { type RunTask, runEvents } from '../support/run-events.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
 import { accessFaults } from './kit/axe.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { COLOR_SCHEMES, expectForEverybody } from './kit/for-everybody.js'
 
 /** The comparison of a job with the last good run of its form. One product, one runner and one browser for all. */
 const FORM = JSON.stringify({
@@ -58,7 +59,7 @@ test('a failed job says what is not as in the last good run', async () => {
   const bad = await run(BAD, 2, { size: 2, place: 'north' })
   await page.goto(`${product.address}/jobs/${bad}`)
   await page.getByRole('link', { name: 'Comparison' }).press('Enter')
-  await page.getByText(`Beside job ${good}:`).waitFor()
+  await page.getByText(`Compared with Job ${good},`).waitFor()
   const table = (name: string) => page.getByRole('region', { name })
   const rowsOf = (name: string) => table(name).getByRole('row').allInnerTexts()
   expect(await rowsOf('Variables that differ')).toEqual(['Variable\tThis job\tThe other job', 'size\t2\t1'])
@@ -69,32 +70,26 @@ test('a failed job says what is not as in the last good run', async () => {
   // Another job stands in the address.
   const same = await run(BAD, 2, { size: 2, place: 'north' })
   await page.goto(`${product.address}/jobs/${same}/compare`)
-  await page.getByText(`Beside job ${good}:`).waitFor()
+  await page.getByText(`Compared with Job ${good},`).waitFor()
   await page.getByRole('textbox', { name: 'Compare with job' }).fill(String(bad))
   await page.keyboard.press('Enter')
   await page.getByText('Nothing differs').waitFor()
   expect(new URL(page.url()).search).toBe(`?with=${bad}`)
   await page.getByRole('link', { name: 'The last good run' }).click()
-  await page.getByText(`Beside job ${good}:`).waitFor()
+  await page.getByText(`Compared with Job ${good},`).waitFor()
   expect(await admin.faults()).toEqual([])
 })
 
 test('a job that is not there says so', async () => {
   const { page } = admin
   await page.goto(`${product.address}/jobs/2/compare?with=999`)
-  await page.getByText('It is not there, or no more').waitFor()
+  await page.getByText('Not found').waitFor()
   await page.getByRole('textbox', { name: 'Compare with job' }).waitFor()
 })
 
-test.each(['light', 'dark'] as const)('the page is for everybody, also on small screens, %s', async (colorScheme) => {
-  const { page } = admin
-  await page.emulateMedia({ colorScheme })
-  await page.goto(`${product.address}/jobs/2/compare`)
-  await page.getByRole('region', { name: 'How long tasks took' }).waitFor()
-  expect(await accessFaults(page)).toEqual([])
-  await page.setViewportSize({ width: 320, height: 640 })
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
-  expect(await accessFaults(page)).toEqual([])
-  await page.setViewportSize({ width: 1180, height: 720 })
-  await page.emulateMedia({ colorScheme: 'light' })
+test.each(COLOR_SCHEMES)('the page is for everybody, also on small screens, %s', async (colorScheme) => {
+  await expectForEverybody(admin.page, colorScheme, async () => {
+    await admin.page.goto(`${product.address}/jobs/2/compare`)
+    await admin.page.getByRole('region', { name: 'How long tasks took' }).waitFor()
+  })
 })

@@ -6,6 +6,7 @@ import { ScriptedRunner } from '../support/scripted-runner.js'
 import { workflowForm, workflowText } from '../support/workflow-text.js'
 import { accessFaults } from './kit/axe.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { COLOR_SCHEMES, expectForEverybody } from './kit/for-everybody.js'
 
 /** The steps and nodes of a job that consists of other jobs. One product and one browser for all. */
 const CONFIG = `roles:
@@ -60,7 +61,7 @@ test('the graph of a workflow goes with the workflow, and leads to the job of ea
   const id = await product.launch('way')
   await page.goto(`${product.address}/jobs/${id}`)
   await page.getByRole('link', { name: 'Steps' }).press('Enter')
-  const graph = page.getByRole('region', { name: 'Graph of 5 nodes' })
+  const graph = page.getByRole('region', { name: 'Graph of 5 steps' })
   const nodeOf = (text: string) => graph.getByRole('listitem').filter({ hasText: text })
   await nodeOf('build').getByText('Running').waitFor()
   await nodeOf('live').getByText('Waiting').waitFor()
@@ -82,7 +83,7 @@ test('the graph of a workflow goes with the workflow, and leads to the job of ea
   expect(await graph.locator('svg g.fired').count()).toBe(2)
   expect(await graph.locator('svg g.missed').count()).toBe(3)
 
-  const list = page.getByRole('region', { name: 'The nodes as a list' })
+  const list = page.getByRole('region', { name: 'As a list' })
   await list
     .getByRole('row', { name: /^check way\/check\.yml Failed.*live after a success; tell after a failure/ })
     .waitFor()
@@ -99,7 +100,7 @@ test('the steps of a multistep job are a chain', async () => {
   const id = await product.launch('steps')
   await product.waitForEnd(id)
   await page.goto(`${product.address}/jobs/${id}/nodes`)
-  const list = page.getByRole('region', { name: 'The nodes as a list' })
+  const list = page.getByRole('region', { name: 'As a list' })
   await list.getByRole('row', { name: /^first steps\/first\.yml Failed.*second after either/ }).waitFor()
   await list.getByRole('row', { name: /^second steps\/second\.yml Successful –/ }).waitFor()
   expect(await admin.faults()).toEqual([])
@@ -137,16 +138,10 @@ test('the list of jobs tells what is left of those that run, also of one that co
   expect(await admin.faults()).toEqual([])
 })
 
-test.each(['light', 'dark'] as const)('the graph is for everybody, also on small screens, %s', async (colorScheme) => {
-  const { page } = admin
-  await page.emulateMedia({ colorScheme })
-  await page.goto(`${product.address}/jobs/1/nodes`)
-  await page.getByRole('region', { name: 'Graph of 5 nodes' }).waitFor()
-  expect(await accessFaults(page)).toEqual([])
-  await page.setViewportSize({ width: 320, height: 640 })
+test.each(COLOR_SCHEMES)('the graph is for everybody, also on small screens, %s', async (colorScheme) => {
   // The graph and its list scroll by themselves.
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
-  expect(await accessFaults(page)).toEqual([])
-  await page.setViewportSize({ width: 1180, height: 720 })
-  await page.emulateMedia({ colorScheme: 'light' })
+  await expectForEverybody(admin.page, colorScheme, async () => {
+    await admin.page.goto(`${product.address}/jobs/1/nodes`)
+    await admin.page.getByRole('region', { name: 'Graph of 5 steps' }).waitFor()
+  })
 })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
@@ -35,7 +36,7 @@ const say = async (word: string) =>
   product.waitForEnd((await product.admin.post<{ id: number }>('/job', { formName: 'Say', rawFormData: { word } })).id)
 const cli = () => newCliPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: product.admin.token })
 
-/** Two ways to take the database back to a state of before: the command, and a copy of the file. */
+/** Ways to take the database back to a state of before: the command, a copy of the file, and a copy of the whole folder. */
 const WAYS = {
   async 'holdfast restore'() {
     const file = join(product.folder, 'all.backup')
@@ -54,6 +55,17 @@ const WAYS = {
       const path = databasePathOf(product)
       for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
       copyFileSync(join(product.folder, 'backup.db'), path)
+    }
+  },
+  async 'a copy of the folder'() {
+    await product.controlPlane.stop('SIGTERM')
+    const [persistent, copy] = [join(product.folder, 'persistent'), join(product.folder, 'copy')]
+    // With the times of the files, as everything that makes backups of folders does.
+    execFileSync('cp', ['-a', persistent, copy])
+    await product.startControlPlane()
+    return async () => {
+      rmSync(persistent, { recursive: true })
+      execFileSync('cp', ['-a', copy, persistent])
     }
   },
 } as const
@@ -84,12 +96,10 @@ test.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(
     expect(await person.faults()).toEqual([])
     await person.close()
 
-    if (way === 'holdfast restore') {
-      await waitFor('the launch of the other job', () => follower.stdout().trim().split('\n').length === 3)
-      expect(follower.stderr()).toContain('The database of the control plane was restored.')
-      const objects = follower.stdout().trim().split('\n')
-      expect(objects.map((line) => (JSON.parse(line) as { object: { id: string } }).object.id)).toEqual(['1', '2', '2'])
-    }
+    await waitFor('the launch of the other job', () => follower.stdout().trim().split('\n').length === 3)
+    expect(follower.stderr()).toContain('The database of the control plane was restored.')
+    const objects = follower.stdout().trim().split('\n')
+    expect(objects.map((line) => (JSON.parse(line) as { object: { id: string } }).object.id)).toEqual(['1', '2', '2'])
     follower.process.kill('SIGINT')
     await follower.ended
   },

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { WebSocket } from 'ws'
+import { ADMIN_PASSWORD } from '../../support/product.js'
 import { killProcessesOfFolder } from '../../support/processes-of-folder.js'
 import { startProgram } from '../../support/process.js'
 import { waitFor } from '../../support/wait.js'
@@ -48,6 +49,17 @@ interface Said {
   readonly result?: unknown
   readonly method?: string
   readonly params?: { readonly level?: string; readonly type?: string; readonly text?: string | null }
+}
+
+/** Signs the tab in as the first admin of a control plane. @throws Error when that is refused */
+export async function signInAsAdmin(page: FirefoxPage, address: string): Promise<void> {
+  await page.goTo(`${address}/jobs`)
+  const body = JSON.stringify(JSON.stringify({ username: 'admin', password: ADMIN_PASSWORD }))
+  const headers = JSON.stringify({ 'content-type': 'application/json', 'x-holdfast-page': '1' })
+  const status = await page.evaluate<number>(
+    `fetch('/api/v2/auth/session', { method: 'POST', headers: ${headers}, body: ${body} }).then(({ status }) => status)`,
+  )
+  if (status !== 200) throw new Error(`the sign-in of Firefox was answered with ${status}`)
 }
 
 /** Starts the machine's own Firefox, driven by WebDriver BiDi. @throws Error that says what to do when there is none */

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EMITTER } from '../../chaos/kit/chaos-product.js'
 import { type Load, SMALL_LOAD, SYNTHETIC_FORM, extravarsOf, truthOf } from '../../chaos/kit/load.js'
 import { storedOutput } from '../../support/exactness.js'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../../support/product.js'
+import { type Product, startProduct } from '../../support/product.js'
 import { waitFor } from '../../support/wait.js'
-import { type FirefoxPage, startFirefox } from '../kit/firefox.js'
+import { type FirefoxPage, signInAsAdmin, startFirefox } from '../kit/firefox.js'
 import { linesIn, linesSaid, readThrough, statusOf, waitForLine } from './log-window.js'
 
 /** The window on an output in the machine's own Firefox, which lays out very high elements in another way than chromium. */
@@ -27,13 +27,7 @@ beforeAll(async () => {
       },
     }),
   ])
-  await page.goTo(`${product.address}/jobs`)
-  const body = JSON.stringify(JSON.stringify({ username: 'admin', password: ADMIN_PASSWORD }))
-  const headers = JSON.stringify({ 'content-type': 'application/json', 'x-holdfast-page': '1' })
-  const status = await page.evaluate<number>(
-    `fetch('/api/v2/auth/session', { method: 'POST', headers: ${headers}, body: ${body} }).then(({ status }) => status)`,
-  )
-  expect(status).toBe(200)
+  await signInAsAdmin(page, product.address)
 })
 afterAll(async () => {
   await page?.close()

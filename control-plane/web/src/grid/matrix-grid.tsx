@@ -28,6 +28,24 @@ interface MatrixGridProps {
   readonly open: (cell: Cell) => void
 }
 
+/** What the signs mean that are in the table. */
+export function SignLegend({ letters }: { readonly letters: ReadonlySet<string> }) {
+  return (
+    <ul class="legend soft" aria-label={courseWords.signs}>
+      {Object.entries(SIGNS)
+        .filter(([letter]) => letters.has(letter))
+        .map(([letter, [sign, tone]]) => (
+          <li key={letter}>
+            <span class={`grid-cell ${tone}`} aria-hidden="true">
+              {sign}
+            </span>
+            {courseWords.outcome[letter]}
+          </li>
+        ))}
+    </ul>
+  )
+}
+
 /** A table of tasks and hosts. Only the visible cells are on the page. The Tab key stops once at the table. */
 export function MatrixGrid({ hosts, tasks, letterOf, open }: MatrixGridProps) {
   const grid = useRef<HTMLDivElement>(null)

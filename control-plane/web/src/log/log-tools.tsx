@@ -105,7 +105,7 @@ export function LogFind({ news, session, onClose }: ToolsProps & { onClose(): vo
         onInput={lookSoon}
         onKeyDown={press}
       />
-      <label>
+      <label class="check">
         <input ref={exact} type="checkbox" onChange={look} /> {text.matchCase}
       </label>
       <span role="status">{field.current?.value && text.hits(news.currentHit, news.hits, news.isSearched)}</span>
@@ -137,7 +137,7 @@ export function LogKeys({ dialog, hasLetters, onLetters }: KeysProps) {
           ))}
         </tbody>
       </table>
-      <label>
+      <label class="check">
         <input type="checkbox" checked={hasLetters} onChange={(event) => onLetters(event.currentTarget.checked)} />{' '}
         {text.keysOn}
       </label>

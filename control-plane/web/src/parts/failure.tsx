@@ -5,7 +5,7 @@ import { words } from '../words/en.js'
 export function Failure({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
   return (
     <div class="notice bad" role="alert">
-      <strong>{titleOf(error)}</strong>
+      <strong>{titleOf(error, retry !== undefined)}</strong>
       <p>{sentenceOf(error)}</p>
       {error instanceof RefusedError && error.code !== null && <p class="soft mono">{words.error.code(error.code)}</p>}
       {error instanceof UnavailableError && error.requestId !== null && (
@@ -26,7 +26,9 @@ export function sentenceOf(error: Error): string {
   return error instanceof UnreachableError ? words.error.unreachable : error.message
 }
 
-function titleOf(error: Error): string {
+/** @param isPage the content of a page was asked for, and nothing was to be changed */
+function titleOf(error: Error, isPage: boolean): string {
+  if (!isPage) return words.error.failed
   if (error instanceof RefusedError && error.status === 404) return words.error.gone
   if (error instanceof RefusedError && error.status === 403) return words.error.forbidden
   return words.error.title

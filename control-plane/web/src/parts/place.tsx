@@ -5,12 +5,15 @@ import { durationText, timeText } from './time.js'
 /** Hosts of a task that are named; of the others the number is said. */
 const HOSTS_NAMED = 3
 
-/** Where a job is now, in words. */
+/** Where a job is now, in words. What its status and its runner say already is left out. */
 export function Place({ place }: { readonly place: NonNullable<Job['place']> }) {
-  const { state, runner, before, until, tasks, group } = place
-  const word = (words.place as Readonly<Record<string, unknown>>)[state]
+  const { state, before, until, tasks, group } = place
+  const isApproval = state === 'waiting' && !group
+  const word = isApproval ? words.place.approval : (words.place as Readonly<Record<string, unknown>>)[state]
+  const isUsual = state === 'running' || state === 'waiting'
+  const runner = isUsual && place.runner?.online !== false ? null : place.runner
   const parts = [
-    typeof word === 'string' ? word : state,
+    ...(isUsual && tasks.length > 0 ? [] : [typeof word === 'string' ? word : state]),
     ...(group ? [words.place.group(group.name, group.limit, group.running.join(', '))] : []),
     ...(group && group.before > 0 ? [words.place.before(group.before)] : []),
     ...(runner ? [words.place.on(runner.name)] : []),

@@ -12,6 +12,8 @@ setInterval(() => {
 }, SECOND)
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+/** All of a time, with the time zone in which the page shows times. */
+const whole = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
 const day = new Intl.DateTimeFormat('en-GB', { day: '2-digit', month: 'short', year: 'numeric' })
 
 /** `12:03:10`, with the day when it is not today. */
@@ -19,6 +21,11 @@ export function timeText(time: string | number): string {
   const date = new Date(time)
   const isToday = day.format(date) === day.format(Date.now())
   return isToday ? clock.format(date) : `${day.format(date)}, ${clock.format(date)}`
+}
+
+/** A sentence of the control plane with its times, such as `2026-11-24T03:23:20Z`, as the page shows times. */
+export function localText(text: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => timeText(time))
 }
 
 /** `4.2 s`, `3 min 5 s`, `2 h 4 min`. @param ms milliseconds */
@@ -42,11 +49,11 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
 }
 
-/** A time, with all of it as its title. */
+/** A time. Its title says all of it, with the time zone. */
 export function Time({ at }: { readonly at: string | null }) {
   if (at === null) return <>{words.none}</>
   return (
-    <time dateTime={at} title={at}>
+    <time dateTime={at} title={whole.format(new Date(at))}>
       {timeText(at)}
     </time>
   )

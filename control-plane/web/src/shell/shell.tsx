@@ -19,8 +19,9 @@ const LINKS = [
   { path: '/jobs', text: words.nav.jobs },
   { path: '/forms', text: words.nav.forms },
   { path: '/approvals', text: words.nav.approvals },
-  { path: '/runners', text: words.nav.runners },
 ] as const
+/** What only admins see, and the pages that belong to it. */
+const RUNNERS = { path: '/runners', text: words.nav.runners } as const
 
 /** The pages for admins, which have a list of their own. */
 const ADMIN_PATHS = ['/users', '/roles', '/credentials', '/audit', '/settings'] as const
@@ -102,7 +103,7 @@ function Head({ username, isAdmin }: { readonly username: string; readonly isAdm
         </a>
         {looks && looks.environment !== '' && <span class="badge warn">{looks.environment}</span>}
         <nav aria-label={words.nav.label}>
-          {LINKS.map((link) => (
+          {[...LINKS, ...(isAdmin ? [RUNNERS] : [])].map((link) => (
             <a
               key={link.path}
               href={addressOf(link.path)}

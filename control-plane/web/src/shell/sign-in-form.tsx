@@ -59,7 +59,14 @@ export function SignInForm({ to, username }: { readonly to: string; readonly use
       </label>
       <label>
         {words.signIn.password}
-        <input name="password" type="password" autocomplete="current-password" required />
+        <input
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          required
+          // The name is known: only the password is missing.
+          autofocus={username !== undefined}
+        />
       </label>
       {kinds?.ldapEnabled && <p class="soft">{words.signIn.directory}</p>}
       <button type="submit" class="main" aria-disabled={isBusy || wait > 0}>

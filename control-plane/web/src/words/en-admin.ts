@@ -57,6 +57,7 @@ export const adminWords = {
     text: 'Roles stand in config.yaml. A change of that file counts from the next request on.',
     columns: { name: 'Role', from: 'Who has it', accounts: 'Accounts now', options: 'Allows', limits: 'Limits' },
     everyone: 'everyone',
+    everything: 'everything',
     nobody: 'nobody',
     more: (count: number) => `and ${count.toLocaleString('en')} more`,
     on: (name: string) => name,
@@ -82,8 +83,8 @@ export const adminWords = {
     kind: 'Kind',
     user: 'User',
     secret: 'Secret',
-    secretHint: 'It is never shown again. For a private key, paste the whole key.',
-    keepHint: 'Leave it empty to keep the stored one. It is never shown.',
+    secretHint: 'The secret is never shown again. For a private key, paste the whole key.',
+    keepHint: 'Leave it empty to keep the stored secret.',
     host: 'Host',
     port: 'Port',
     description: 'Description',
@@ -109,6 +110,7 @@ export const adminWords = {
     head: 'Keep this elsewhere. A later check can show that nothing before it was changed',
     unchained: (count: number) => `${count.toLocaleString('en')} newer records are not in the chain yet.`,
     noAnswer: 'none',
+    answer: (status: number) => (status < 400 ? 'done' : `${status < 500 ? 'refused' : 'failed'} (${status})`),
   },
 
   setting: {

@@ -5,7 +5,7 @@ export const compareWords = {
   with: 'Compare with job',
   show: 'Compare',
   last: 'The last good run',
-  beside: (id: number) => `Beside job ${id}:`,
+  beside: 'Compared with',
   none: 'No earlier run of this that you may see has succeeded. Name another job to compare with.',
   same: 'Nothing differs: variables, hosts, results and durations are the same.',
   incomplete: 'A run had more hosts and tasks than are kept. What comes later is not compared.',

@@ -2,11 +2,11 @@ import { many } from './count.js'
 
 /** Texts of the graph of a workflow and of the steps of a multistep job. They are loaded with that page only. */
 export const graphWords = {
-  graph: (nodes: number) => `Graph of ${many(nodes, 'node', 'nodes')}`,
-  list: 'The nodes as a list',
+  graph: (nodes: number) => `Graph of ${many(nodes, 'step', 'steps')}`,
+  list: 'As a list',
   columns: {
-    node: 'Node',
-    runs: 'What it runs',
+    node: 'Step',
+    runs: 'Runs',
     status: 'Status',
     then: 'What follows',
     start: 'Start',

@@ -29,7 +29,7 @@ export const logWords = {
   hits: (current: number, hits: number, isComplete: boolean) => {
     if (hits === 0) return isComplete ? 'Nothing found' : 'Looking …'
     const all = `${hits.toLocaleString('en')}${isComplete ? '' : ' so far'}`
-    return current < 0 ? `${all} lines` : `${current + 1} of ${all}`
+    return current < 0 ? `${all} ${hits === 1 ? 'line' : 'lines'}` : `${current + 1} of ${all}`
   },
   copyLines: (lines: number) => (lines === 1 ? 'Copy the line' : `Copy ${lines} lines`),
   copied: 'Copied',

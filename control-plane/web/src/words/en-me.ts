@@ -8,6 +8,7 @@ export const meWords = {
   groupsLeftOut: (count: number) =>
     `${count} more groups were too many, or their names too long, to be kept. No role names them.`,
   kind: 'Kind',
+  zone: 'Time zone of all times',
   password: 'Change the password',
   current: 'Current password',
   next: 'New password',

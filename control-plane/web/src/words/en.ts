@@ -27,12 +27,12 @@ export const words = {
     admin: 'Administration',
     waiting: (count: number) => many(count, 'job waits for you', 'jobs wait for you'),
   },
-  theme: { label: 'Colours', system: 'As the system', light: 'Light', dark: 'Dark' },
+  theme: { label: 'Colours', system: 'Auto', light: 'Light', dark: 'Dark' },
 
   error: {
     title: 'This could not be loaded',
     failed: 'That did not work',
-    gone: 'It is not there, or no more',
+    gone: 'Not found',
     forbidden: 'You may not see this',
     code: (code: string) => `Code: ${code}`,
     request: (id: string) => `Request: ${id}`,
@@ -75,8 +75,9 @@ export const words = {
     queued: 'waits for a runner',
     offered: 'offered to a runner',
     claimed: 'about to start',
-    running: 'runs',
+    running: 'is running',
     waiting: 'waits',
+    approval: 'waits for an approval',
     lost: 'its runner is silent',
     on: (runner: string) => `on ${runner}`,
     before: (count: number) => many(count, 'job comes first', 'jobs come first'),
@@ -124,6 +125,7 @@ export const words = {
   job: {
     title: (id: number) => `Job ${id}`,
     tabs: 'Parts of the job',
+    showFailed: 'Show what failed',
     output: 'Output',
     nodes: 'Steps',
     tasks: 'Hosts and tasks',
@@ -178,12 +180,13 @@ export const words = {
     to: 'To',
     time: 'Time',
     reason: 'Reason',
+    launched: (user: string) => `launched by ${user}`,
   },
 
   approval: {
     title: 'Approvals',
     waits: 'Waits for an approval',
-    who: (roles: string) => `Roles that may give it: ${roles}`,
+    who: (roles: string) => `These roles may approve it: ${roles}`,
     approve: 'Approve',
     reject: 'Reject',
     rejectTitle: (id: number) => `Reject job ${id}?`,

@@ -131,7 +131,7 @@ function RecordRow({ record }: { readonly record: AuditRecord }) {
         {what}
         {detail !== null && <span class="soft reason">{detail}</span>}
       </td>
-      <td class="number">{status ?? text.noAnswer}</td>
+      <td class="number">{status === null ? text.noAnswer : text.answer(status)}</td>
       <td>{record.address}</td>
     </tr>
   )

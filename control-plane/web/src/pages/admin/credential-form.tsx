@@ -16,6 +16,11 @@ export function CredentialForm({
   readonly done: () => void
 }) {
   const hint = useId()
+  const secretHint = (
+    <p id={hint} class="soft">
+      {credential ? text.keepHint : text.secretHint}
+    </p>
+  )
   return (
     <EntryForm
       label={credential ? text.changeTitle(credential.name) : text.add}
@@ -62,6 +67,7 @@ export function CredentialForm({
           aria-describedby={hint}
         />
       </label>
+      {credential && secretHint}
       <label>
         {text.host}
         <input name="host" type="text" autocomplete="off" defaultValue={credential?.host ?? ''} />
@@ -74,9 +80,7 @@ export function CredentialForm({
         {text.description}
         <input name="description" type="text" autocomplete="off" defaultValue={credential?.description ?? ''} />
       </label>
-      <p id={hint} class="soft">
-        {credential ? text.keepHint : text.secretHint}
-      </p>
+      {!credential && secretHint}
     </EntryForm>
   )
 }

@@ -46,7 +46,7 @@ function RoleRow({ role }: { readonly role: Role }) {
       <td>
         <Accounts role={role} />
       </td>
-      <td>{options.join(', ')}</td>
+      <td>{role.name === 'admin' ? text.everything : options.join(', ')}</td>
       <td>{limits.join('; ') || adminWords.unlimited}</td>
     </tr>
   )

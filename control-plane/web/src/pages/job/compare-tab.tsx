@@ -77,7 +77,7 @@ function Differences({ comparison }: { readonly comparison: JobComparison }) {
   return (
     <>
       <p>
-        {compareWords.beside(other.id)}{' '}
+        {compareWords.beside}{' '}
         <a href={addressOf(`/jobs/${other.id}`)}>
           {words.job.title(other.id)}, {other.target}
         </a>{' '}

@@ -25,7 +25,7 @@ export function Decision({
       done()
     } catch (error) {
       // The playbook or the form has changed. The user has to confirm that they approve what is there now.
-      if (error instanceof RefusedError && error.code === 'approval_outdated') setChanged(true)
+      if (error instanceof RefusedError && error.code === 'changed_since_asked') setChanged(true)
       throw error
     }
   }

@@ -14,7 +14,7 @@ export function JobFacts({ job }: { readonly job: Job }) {
   return (
     <dl class="facts">
       <Fact name={words.job.user}>{userName(job.user, job.user_type)}</Fact>
-      <Fact name={words.job.runner}>{job.runner ?? words.none}</Fact>
+      {job.runner !== null && <Fact name={words.job.runner}>{job.runner}</Fact>}
       <Fact name={words.job.start}>
         <Time at={job.start} />
       </Fact>
@@ -45,7 +45,7 @@ export function JobFacts({ job }: { readonly job: Job }) {
           <Place place={job.place} />
         </Fact>
       )}
-      {job.estimate && (
+      {job.estimate && job.place?.state !== 'lost' && (
         <Fact name={words.job.left}>
           <Left estimate={job.estimate} />
         </Fact>

@@ -9,7 +9,7 @@ import { api } from '../../live/api.js'
 import { Content, PageTitle } from '../../parts/content.js'
 import { SafeHtml } from '../../parts/safe-html.js'
 import { Status } from '../../parts/status.js'
-import { Time, timeText } from '../../parts/time.js'
+import { localText, timeText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 import { Decision } from './decision.js'
@@ -49,7 +49,11 @@ export function JobPage() {
               <Status status={job.status} />
               <JobButtons job={job} />
             </PageTitle>
-            {job.status_reason !== null && <p class="reason-line">{job.status_reason}</p>}
+            {job.status_reason !== null && (
+              <p class="reason-line">
+                {localText(job.status_reason)} <FailedLink job={job} />
+              </p>
+            )}
             {job.detail !== null && <p class="notice warn">{job.detail}</p>}
             {job.abandoned_at !== null && job.status === 'abandoned' && (
               <p class="notice warn">{words.job.abandonedAt(timeText(job.abandoned_at))}</p>
@@ -81,6 +85,12 @@ export function JobPage() {
   )
 }
 
+/** To the tasks and hosts that failed: what people look for first. */
+function FailedLink({ job }: { readonly job: Job }) {
+  if (job.status !== 'failed' || isParent(job) || !job.streams?.events.count) return null
+  return <a href={addressOf(`/jobs/${job.id}/tasks?show=failed`)}>{words.job.showFailed}</a>
+}
+
 function Approval({ job, reload }: { readonly job: Job; readonly reload: () => void }) {
   const { approval } = job
   if (approval === null) return null
@@ -96,7 +106,8 @@ function Approval({ job, reload }: { readonly job: Job; readonly reload: () => v
       <h2 id="approval">{approval.title ?? words.approval.waits}</h2>
       {approval.message !== null && <SafeHtml html={approval.message} />}
       <p class="soft">
-        {words.approval.who(approval.roles.join(', '))} · <Time at={job.start} />
+        {words.approval.asked(userName(job.user, job.user_type), timeText(job.start))}.{' '}
+        {words.approval.who(approval.roles.join(', '))}
       </p>
       <Decision job={job} done={reload} />
     </section>

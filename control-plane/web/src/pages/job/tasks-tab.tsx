@@ -1,13 +1,14 @@
 import type { Job } from '@holdfast/client'
 import { useLocation } from 'preact-iso/router'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { MatrixGrid } from '../../grid/matrix-grid.js'
+import { MatrixGrid, SignLegend } from '../../grid/matrix-grid.js'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty } from '../../parts/content.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
+import { noTasksText } from './no-tasks.js'
 import { type ResultPlace, ResultDialog } from './result-dialog.js'
 
 /** Which outcomes a choice shows; undefined: all. */
@@ -67,7 +68,7 @@ export function TasksTab({ job }: { readonly job: Job }) {
             matrix={matrix}
             nameOf={(task) => records.get(task)?.name ?? words.none}
             search={search}
-            empty={choice === 'all' && search === '' ? courseWords.nothing : courseWords.nothingFiltered}
+            empty={choice === 'all' && search === '' ? noTasksText(job) : courseWords.nothingFiltered}
             open={(task, host, letter) => {
               const record = records.get(task)
               if (record) setOpened({ jobId: id, record, host, letter })
@@ -95,6 +96,7 @@ function Cells({ matrix, nameOf, search, empty, open }: CellsProps) {
     return [...hosts.keys()].filter((host) => hosts[host]?.toLowerCase().includes(wanted))
   }, [hosts, search])
   const names = useMemo(() => tasks.map(nameOf), [matrix])
+  const letters = useMemo(() => new Set(cells.flatMap((row) => [...new Set(row)])), [matrix])
   const letterOf = (task: number, column: number) => cells[task]?.[columns[column] ?? -1] ?? '.'
   if (tasks.length === 0 || columns.length === 0) return <Empty text={empty} />
   return (
@@ -102,6 +104,7 @@ function Cells({ matrix, nameOf, search, empty, open }: CellsProps) {
       <p class="soft">
         <span role="status">{courseWords.size(tasks.length, columns.length)}</span>. {courseWords.keys}
       </p>
+      <SignLegend letters={letters} />
       <MatrixGrid
         hosts={columns.map((host) => hosts[host] ?? '')}
         tasks={names}

@@ -6,9 +6,10 @@ import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty } from '../../parts/content.js'
 import { Status } from '../../parts/status.js'
-import { Time, durationText } from '../../parts/time.js'
+import { Time, durationText, localText } from '../../parts/time.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
+import { noTasksText } from './no-tasks.js'
 
 /** Rows that are shown at first, and more at each press of the button. */
 const PAGE = 200
@@ -35,9 +36,9 @@ export function TimelineTab({ job }: { readonly job: Job }) {
           <>
             {!complete && <p class="notice warn">{courseWords.incomplete}</p>}
             {records.length === 0 ? (
-              <Empty text={courseWords.nothing} />
+              <Empty text={noTasksText(job)} />
             ) : (
-              <Records records={records} now={lastTimeOf(records)} id={id} />
+              <Records records={records} now={nowFor(job, records)} id={id} />
             )}
           </>
         )}
@@ -46,17 +47,21 @@ export function TimelineTab({ job }: { readonly job: Job }) {
   )
 }
 
-/** The last time that the runner reported. What has not ended goes on at least until then. */
-function lastTimeOf(records: readonly OutlineRecord[]): number {
-  return records.reduce((last, { started, ended }) => Math.max(last, Date.parse(ended ?? started)), 0)
+/** Until when a task goes on that has not ended: now, or the last time that the runner reported. */
+function nowFor({ place }: Job, records: readonly OutlineRecord[]): number {
+  const last = records.reduce((last, { started, ended }) => Math.max(last, Date.parse(ended ?? started)), 0)
+  return place?.state === 'running' ? Math.max(last, Date.now()) : last
 }
 
 function States({ job }: { readonly job: Job }) {
-  const history = job.history ?? []
-  if (history.length === 0) return null
-  const start = Date.parse(history[0]?.time ?? job.start)
-  const times = history.map(({ time }) => Date.parse(time))
-  const end = Math.max(...times, job.end === null ? start : Date.parse(job.end))
+  const moves = job.history ?? []
+  // The first status is not a move: the job has it from its launch on.
+  const first = { time: job.start, to: moves[0]?.from ?? job.status, reason: null }
+  const states = [first, ...moves]
+  const start = Date.parse(job.start)
+  const times = states.map(({ time }) => Date.parse(time))
+  const isOpen = job.status === 'running' || job.status === 'approve'
+  const end = isOpen ? Date.now() : Math.max(...times, job.end === null ? start : Date.parse(job.end))
   return (
     <>
       <h2>{courseWords.states}</h2>
@@ -64,16 +69,17 @@ function States({ job }: { readonly job: Job }) {
         label={courseWords.states}
         first={courseWords.state}
         range={{ start, end }}
-        rows={history.map(({ time, to, reason }, index) => ({
+        rows={states.map(({ time, to, reason }, index) => ({
           key: `${time}${to}`,
           name: (
             <>
-              <Status status={to} /> {reason}
+              <Status status={to} /> {reason !== null && localText(reason)}
             </>
           ),
           start: Date.parse(time),
           // The last status stays.
-          end: times[index + 1] ?? null,
+          end: times[index + 1] ?? (isOpen ? end : null),
+          isOpen: isOpen && index === states.length - 1,
           isPlay: false,
           isBad: to === 'abandoned',
         }))}
@@ -93,9 +99,9 @@ function Records({ records, now, id }: { readonly records: readonly OutlineRecor
   const start = Date.parse(records[0]?.started ?? '')
   return (
     <>
-      <p>
+      <p class="inline">
         <label>
-          {courseWords.order}{' '}
+          {courseWords.order}
           <select
             value={order}
             onChange={({ currentTarget: { value } }) => setOrder(value === 'slowest' ? 'slowest' : 'started')}
@@ -103,7 +109,7 @@ function Records({ records, now, id }: { readonly records: readonly OutlineRecor
             <option value="started">{courseWords.orderOf.started}</option>
             <option value="slowest">{courseWords.orderOf.slowest}</option>
           </select>
-        </label>{' '}
+        </label>
         <span class="soft">{courseWords.clock}</span>
       </p>
       <Bars
@@ -114,7 +120,8 @@ function Records({ records, now, id }: { readonly records: readonly OutlineRecor
           key: String(record.id),
           name: <RecordName record={record} id={id} />,
           start: Date.parse(record.started),
-          end: record.ended === null ? null : Date.parse(record.ended),
+          end: record.ended === null ? now : Date.parse(record.ended),
+          isOpen: record.ended === null,
           isPlay: record.kind === 'play',
           isBad: record.kind !== 'play' && record.failed + record.unreachable > 0,
         }))}
@@ -142,6 +149,8 @@ interface BarRow {
   /** Milliseconds since the epoch; null: it is not over. */
   readonly start: number
   readonly end: number | null
+  /** It still goes on: its end is only that of the picture. */
+  readonly isOpen: boolean
   readonly isPlay: boolean
   readonly isBad: boolean
 }
@@ -170,7 +179,7 @@ function Bars({ label, first, range, rows }: BarsProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ key, name, start, end, isPlay, isBad }) => (
+          {rows.map(({ key, name, start, end, isOpen, isPlay, isBad }) => (
             <tr key={key}>
               <td class={isPlay ? 'play' : undefined}>{name}</td>
               <td class="number">
@@ -179,7 +188,7 @@ function Bars({ label, first, range, rows }: BarsProps) {
               <td class="number">{end === null ? words.none : durationText(end - start)}</td>
               <td class="bar-cell">
                 <div
-                  class={`bar${isBad ? ' bad' : ''}${isPlay ? ' play' : ''}`}
+                  class={`bar${isBad ? ' bad' : isOpen ? ' open' : ''}${isPlay ? ' play' : ''}`}
                   style={{ marginLeft: percent(start - range.start), width: percent((end ?? range.end) - start) }}
                 />
               </td>

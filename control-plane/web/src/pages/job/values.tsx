@@ -3,7 +3,8 @@ import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Json } from '../../parts/copy.js'
 import { Status } from '../../parts/status.js'
-import { Time } from '../../parts/time.js'
+import { Time, localText } from '../../parts/time.js'
+import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 
 /** What a job was launched with. */
@@ -35,6 +36,9 @@ export function Values({ job }: { readonly job: Job }) {
 
 /** Every status that a job had. */
 export function History({ job }: { readonly job: Job }) {
+  const moves = job.history ?? []
+  const reason = words.job.launched(userName(job.user, job.user_type))
+  const first = { time: job.start, from: null, to: moves[0]?.from ?? job.status, reason }
   return (
     <div class="table" role="region" aria-label={words.job.history} tabIndex={0}>
       <table>
@@ -48,18 +52,16 @@ export function History({ job }: { readonly job: Job }) {
           </tr>
         </thead>
         <tbody>
-          {(job.history ?? []).map((move) => (
+          {[first, ...moves].map((move) => (
             <tr key={move.time + move.to}>
               <td class="number">
                 <Time at={move.time} />
               </td>
-              <td>
-                <Status status={move.from} />
-              </td>
+              <td>{move.from === null ? words.none : <Status status={move.from} />}</td>
               <td>
                 <Status status={move.to} />
               </td>
-              <td>{move.reason ?? words.none}</td>
+              <td>{localText(move.reason ?? words.none)}</td>
             </tr>
           ))}
         </tbody>

@@ -10,7 +10,7 @@ import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { Left, Place } from '../../parts/place.js'
 import { Status } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
-import { Duration, Time } from '../../parts/time.js'
+import { Duration, Time, localText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 import { Arrivals, useArrivals } from './arrivals.js'
@@ -152,7 +152,7 @@ function JobRow({ job }: { readonly job: JobRecord }) {
       </td>
       <td>
         <Status status={job.status} />
-        {job.status_reason !== null && <span class="soft reason">{job.status_reason}</span>}
+        {job.status_reason !== null && <span class="soft reason">{localText(job.status_reason)}</span>}
       </td>
       <td>
         <a class="plain" href={addressOf(`/jobs/${job.id}`)}>
@@ -167,10 +167,10 @@ function JobRow({ job }: { readonly job: JobRecord }) {
       <td>
         <Duration start={job.start} end={isOpen ? null : job.end} />
       </td>
-      <td>{job.runner ?? words.none}</td>
+      <td class="runner">{job.runner ?? words.none}</td>
       <td class="now">
         {job.place && <Place place={job.place} />}
-        {job.estimate && (
+        {job.estimate && job.place?.state !== 'lost' && (
           <span class="soft reason">
             <Left estimate={job.estimate} />
           </span>

@@ -42,6 +42,10 @@ export function MePage() {
             {user.groupsLeftOut && <p class="soft">{meWords.groupsLeftOut(user.groupsLeftOut)}</p>}
           </dd>
         </div>
+        <div>
+          <dt>{meWords.zone}</dt>
+          <dd>{Intl.DateTimeFormat().resolvedOptions().timeZone}</dd>
+        </div>
       </dl>
       {user.passwordMustChange && <p class="notice warn">{words.signIn.mustChange}</p>}
       {user.type === 'local' && <Password />}
@@ -102,8 +106,10 @@ function Sessions() {
           <ul class="lines">
             {records.map((record) => (
               <li key={record.id}>
-                {meWords.network} {record.network ?? words.none} · {meWords.since} <Time at={record.created_at} /> ·{' '}
-                {meWords.lastUsed} <Time at={record.last_used_at} />{' '}
+                <span>
+                  {meWords.network} {record.network ?? words.none} · {meWords.since} <Time at={record.created_at} /> ·{' '}
+                  {meWords.lastUsed} <Time at={record.last_used_at} />
+                </span>
                 {record.current ? (
                   <Badge tone="ok" text={meWords.this} />
                 ) : (

@@ -54,7 +54,7 @@ export function Request({
               }}
             />
           </label>
-          <p id={hint} class={isSame ? 'ok' : 'soft'} role="status">
+          <p id={hint} class={isSame ? 'ok' : isChanged || typed !== '' ? 'bad-text' : 'soft'} role="status">
             {isChanged
               ? runnerWords.changed
               : typed === ''

@@ -14,6 +14,9 @@ import { Request } from './request.js'
 /** Difference of clocks that is worth a word, in milliseconds. */
 const SKEW_MS = 2000
 
+/** What a runner has not sent is worth a word when it is more than what running jobs have just written, in bytes. */
+const BACKLOG_BYTES = 1_000_000
+
 /** The runners: who asks to join, who is there, and what they do. */
 export function RunnersPage() {
   const answer = useAnswer('runners', ['runners', 'jobs'], (signal) => api.listRunners({}, { signal }))
@@ -96,14 +99,13 @@ function RunnerRow({ runner, isAdmin, done }: TableProps & { readonly runner: Ru
         {Math.abs(runner.clock_skew_ms) > SKEW_MS && (
           <span class="soft reason">{runnerWords.skew(durationText(Math.abs(runner.clock_skew_ms)))}</span>
         )}
-        {runner.spool_bytes > 0 && (
+        {runner.spool_bytes > BACKLOG_BYTES && (
           <span class="soft reason">{runnerWords.backlog(bytesText(runner.spool_bytes))}</span>
         )}
       </td>
       <td>
         <a href={addressOf(`/jobs?runner=${encodeURIComponent(runner.name)}`)} title={runnerWords.jobsOf}>
-          {runner.running_jobs}
-          {runner.max_jobs > 0 && ` / ${runner.max_jobs}`}
+          {runnerWords.ofMost(runner.running_jobs, runner.max_jobs)}
         </a>
       </td>
       <td>{runner.version}</td>
