@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import type { AgentConnection } from '../../../control-plane/src/runners/socket/agent-connection.js'
+import { createStrangers } from '../../../control-plane/src/runners/socket/strangers.js'
+
+/** Requests of unknown agents whose decisions end when the test says so. */
+function requests() {
+  const strangers = createStrangers({ burst: 2, perSecond: 1 }, () => 0)
+  const decided: string[] = []
+  const ends = new Map<string, () => void>()
+  const over: string[] = []
+  const ask = (name: string, isEnded = false): AgentConnection => {
+    // All that it looks at.
+    const connection = { address: '127.0.0.1', socket: { ended: isEnded } } as unknown as AgentConnection
+    const decide = (): Promise<void> => {
+      decided.push(name)
+      return new Promise((resolve) => ends.set(name, resolve))
+    }
+    void strangers.inTurn(connection, decide).then(() => over.push(name))
+    return connection
+  }
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  const ended = async (name: string): Promise<void> => {
+    ends.get(name)?.()
+    await settled()
+  }
+  return { strangers, ask, ended, settled, decided, over }
+}
+
+test('two are decided at a time, the others one after the other', async () => {
+  const { ask, ended, settled, decided, over } = requests()
+  for (const name of ['a', 'b', 'c', 'd']) ask(name)
+  await settled()
+  expect(decided).toEqual(['a', 'b'])
+  await ended('b')
+  expect([decided, over]).toEqual([['a', 'b', 'c'], ['b']])
+  await ended('a')
+  expect(decided).toEqual(['a', 'b', 'c', 'd'])
+  await ended('c')
+  await ended('d')
+  ask('e')
+  ask('f')
+  await settled()
+  expect(decided.slice(4)).toEqual(['e', 'f'])
+})
+
+test('who ends while waiting is over at once, and takes nobody a turn', async () => {
+  const { strangers, ask, ended, settled, decided, over } = requests()
+  ask('a')
+  ask('b')
+  const left = ask('c')
+  ask('d', true)
+  ask('e')
+  strangers.ended(left)
+  await settled()
+  expect(over).toEqual(['c'])
+  await ended('a')
+  expect(decided).toEqual(['a', 'b', 'e'])
+  await ended('b')
+  await ended('e')
+  expect(over).toEqual(['c', 'a', 'd', 'b', 'e'])
+})

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Insertable } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  findEarlierRuns,
+  findEarlierSequences,
+  findLastGoodRun,
+} from '../../../control-plane/src/store/jobs/earlier-runs.js'
+import { insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
+import type { JobTable } from '../../../control-plane/src/store/schema.js'
+import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
+import { queuedJob } from '../../runners/queued-job.js'
+
+/** A database with jobs of one form, in which each has ten events unless it says otherwise. */
+async function jobs(...rows: (Partial<Insertable<JobTable>> & { events?: number })[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-earlier-'))
+  const store = await openSqliteStore(join(folder, 'holdfast.db'))
+  onTestFinished(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true })
+  })
+  await store.write('test.jobs', async (queries) => {
+    for (const [index, { events = 10, ...row }] of rows.entries()) {
+      const run = index.toString(16).padStart(32, '0')
+      const ended = { runner_id: null, runner_name: null, status: 'success', dispatch: 'done', end_time: 2 } as const
+      const id = await insertJob(queries, { ...queuedJob(1, run), ...ended, form: 'f', target: 'a', ...row })
+      await queries.updateTable('job_stream').set({ events_count: events }).where('job_id', '=', id).execute()
+    }
+  })
+  return store.read
+}
+
+test('a run is measured by the newest runs of the same that succeeded, and that have events but not too many', async () => {
+  const queries = await jobs(
+    {}, // 1
+    { target: 'b' },
+    { form: 'other' },
+    { status: 'failed' },
+    { job_type: 'multistep' },
+    { events: 0 },
+    { events: 11 },
+    {}, // 8
+    { target: 'b', events: 0 },
+    {}, // 10
+    {}, // 11: asked about
+    {}, // newer
+  )
+  const job = { id: 11, form: 'f', target: 'a' }
+  expect(await findEarlierRuns(queries, job, { runs: 5, mostEvents: 10 })).toEqual([10, 8, 1])
+  expect(await findEarlierRuns(queries, job, { runs: 2, mostEvents: 11 })).toEqual([10, 8])
+  expect(await findEarlierRuns(queries, job, { runs: 3, mostEvents: 11 })).toEqual([10, 8, 7])
+})
+
+test('earlier runs of what consists of other jobs are of the same kind and succeeded', async () => {
+  const multistep = { job_type: 'multistep' } as const
+  const queries = await jobs(
+    multistep,
+    { ...multistep, target: 'b' },
+    { ...multistep, status: 'failed' },
+    {},
+    { ...multistep, events: 0 },
+    multistep,
+  )
+  const job = { id: 6, form: 'f', target: 'a', job_type: 'multistep' } as const
+  expect(await findEarlierSequences(queries, job, 5)).toEqual([5, 1])
+  expect(await findEarlierSequences(queries, job, 1)).toEqual([5])
+})
+
+test('the last good run is the same job, of the same account when one is named, and a part only for a part', async () => {
+  const queries = await jobs(
+    {}, // 1
+    { job_type: 'multistep' },
+    { parent_id: 2 }, // 3
+    { target: 'b' },
+    { status: 'aborted' },
+    {}, // 6
+  )
+  const job = { id: 6, form: 'f', target: 'a', job_type: 'ansible', parent_id: null } as const
+  expect(await findLastGoodRun(queries, job, null)).toBe(1)
+  expect(await findLastGoodRun(queries, { ...job, parent_id: 2 }, null)).toBe(3)
+  expect(await findLastGoodRun(queries, { ...job, id: 1 }, null)).toBeNull()
+  expect(await findLastGoodRun(queries, job, 77)).toBeNull()
+})
