@@ -42,7 +42,7 @@ export interface AuthNeeds {
   readonly meters: SignInDependencies['meters']
   /** Secrets of directories and providers. */
   readonly credentials: CredentialStore
-  /** How much work the hash of a password needs; left out: the product's own value. */
+  /** The cost of the hash of a password. If left out: the product's own value. */
   readonly hashCost?: HashCost
 }
 

@@ -16,6 +16,7 @@ export interface Service {
 /** What the service is started with. */
 export interface ServeNeeds {
   readonly start: () => Promise<Service>
+  /** Writes a notice. It must not fail, because the service goes on and stops in good order without a reader, too. */
   readonly say: (line: string) => Promise<void>
   readonly manager: ServiceManager
   /** False at a terminal. There SIGHUP means that the terminal is gone, and it ends the process as it ends any program. */

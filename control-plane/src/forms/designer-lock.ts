@@ -6,7 +6,7 @@ import type { Store } from '../store/store.js'
 import { type SweepDependencies, type Sweeper, startSweeper } from '../time/sweeps.js'
 
 const NAME = 'designer'
-/** After so many milliseconds without a request, the holder loses the lock. */
+/** After this time without a request, in milliseconds, the holder loses the lock. */
 export const LOCK_SILENCE_MS = 10 * 60_000
 
 /** An account. It is known by its id, because a name may be given to somebody else. */
@@ -22,7 +22,7 @@ export interface DesignerLock {
   read(): Promise<Lock | null>
   /** @throws ConflictError while another holds it */
   take(holder: LockHolder): Promise<Lock>
-  /** @returns false when it was free already @throws ConflictError while another holds it */
+  /** @returns false when the lock was already free @throws ConflictError while another holds it */
   release(holder: LockHolder): Promise<boolean>
 }
 

@@ -6,7 +6,7 @@ interface Parts {
   readonly wizard: readonly WizardStep[]
 }
 
-/** The subforms that a form reaches, however deep, with their fields. Those that do not exist are left out. */
+/** The subforms that a form uses, directly or through others, with their fields. Missing ones are left out. */
 export function reachedSubforms(
   form: Parts,
   subforms: ReadonlyMap<string, Pick<Parts, 'fields'>>,

@@ -64,7 +64,7 @@ export interface AppDependencies {
   readonly plugins: readonly FastifyPluginAsync[]
 }
 
-/** Builds the HTTP application, ready to listen or to be asked with `inject`. It closes nothing that was passed in. */
+/** Builds the HTTP application, ready to listen or for `inject`. It closes none of the parts that were passed in. */
 export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> {
   const app = fastify(serverOptions(deps))
   const prefix = prefixOf(deps.baseUrl) + API_PREFIX
@@ -76,7 +76,7 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   // Before every other hook, because the plugin must know of a connection that a hook refuses.
   await app.register(websocket, {
     errorHandler: (error, socket, request) => {
-      // Errors of the other side have no code, and are no errors of this service.
+      // Errors of the other side have no code. They are not errors of this service.
       const level = 'code' in error ? 'info' : 'error'
       request.log[level]({ err: error }, 'a WebSocket ended with an error')
       socket.terminate()
@@ -90,10 +90,10 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
       handleProtocols: (offered) => [...offered].find((name) => name.startsWith(SUBPROTOCOL_PREFIX)) ?? false,
     },
   })
-  // Before every hook that answers by itself, so that its answers have these headers, too.
+  // This comes before every hook that answers by itself, so that its answers have these headers, too.
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
-    // Other names of the domain are not this service's business.
+    // The header must not change other names of the domain.
     strictTransportSecurity: { includeSubDomains: false },
   })
   registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH)
@@ -153,8 +153,8 @@ function requestIdOf(request: IncomingMessage): string {
 }
 
 /**
- * What is done for every request, also for unknown paths: its id, the answer while the service stops, and its line in
- * the log.
+ * The work for every request, also for unknown paths: its id, the answer while the service stops, and its line in the
+ * log.
  */
 function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): void {
   let closing = false

@@ -5,7 +5,10 @@ import { type BusMessage, readLetter, writeLetter } from './messages.js'
 /** Most bytes of one letter. PostgreSQL takes less than 8000. */
 const MAX_LETTER_BYTES = 7000
 
-/** Shortest time between two letters, in milliseconds. Messages of that time go into the next letter, each once. */
+/**
+ * Shortest time between two letters, in milliseconds. Messages that arrive meanwhile go into the next letter, each of
+ * them once.
+ */
 const REST_MS = 50
 
 /** Who listens to a bus. */
@@ -16,9 +19,9 @@ export interface BusListener {
 }
 
 /**
- * Tells other nodes where to look in the database. Whoever changed something calls it after the commit. Within one
- * node, the parts call each other directly. A message may be lost, so every listener also looks by itself every two
- * seconds or so.
+ * Tells other nodes where to look in the database. Code that has changed something calls it after the commit. Within
+ * one node, the parts call each other directly. A message may be lost, so every listener also looks by itself, about
+ * every two seconds.
  */
 export interface Bus {
   /** Returns at once and never throws. */
@@ -29,7 +32,7 @@ export interface Bus {
   close(): Promise<void>
 }
 
-/** Carries letters from each node to all others. */
+/** Carries letters from each node to all other nodes. */
 export interface Post {
   /** Rejects when the letter cannot be sent now. */
   send(letter: string): Promise<void>
@@ -51,8 +54,8 @@ export const SILENT_BUS: Bus = {
 }
 
 /**
- * A bus over a post. It sends the first message at once, then rests, then sends what came in the meantime. A letter
- * that cannot be sent is dropped: the other nodes look by themselves.
+ * A bus over a post. It sends the first message at once, rests, and then sends the messages that arrived meanwhile. A
+ * letter that cannot be sent is dropped: the other nodes look by themselves.
  */
 export function createBus(deps: {
   readonly nodeId: string

@@ -3,8 +3,8 @@ import * as v from 'valibot'
 const id = v.pipe(v.number(), v.integer())
 
 /**
- * The messages between nodes. Correct results never depend on them. They only say where to look in the database now
- * instead of a little later.
+ * The messages between nodes. Correct results never depend on them. They only make a node look at a place of the
+ * database now instead of a little later.
  *
  * - `live`: something of this name changed, for the open event streams
  * - `queued`: a job waits for this runner

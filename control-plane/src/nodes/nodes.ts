@@ -14,7 +14,8 @@ export interface Nodes {
   /** Whether the node with this id works, as far as this node can tell. This node itself always does. */
   isAlive(nodeId: string): boolean
   /**
-   * Called when another node is found dead, gone, or alive again, because its runners are shown in another way then.
+   * Called when another node is found dead, gone, or alive again, because then its runners are shown with another
+   * state.
    */
   onChange(listener: () => void): void
   /** For the metrics. */
@@ -39,7 +40,7 @@ export const SOLE_NODE: Nodes = {
   close: () => Promise.resolve(),
 }
 
-/** One of several nodes on a database. @param openPost opens what carries messages between them */
+/** One of several nodes on a database. @param openPost opens the connection that carries messages between them */
 export function createSharedNode(deps: {
   readonly store: Store
   readonly clock: Clock

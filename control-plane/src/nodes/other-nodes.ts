@@ -7,7 +7,7 @@ export const LOOK_MS = 2000
 /** After so many looks in a row without a move, a node counts as dead: after about 8 s of silence. */
 export const MAX_STILL_LOOKS = 4
 
-/** After so many looks a dead node is forgotten: after an hour, in which people can see that it is missing. */
+/** After so many looks, about an hour, a dead node is forgotten. During this time people can see that it is missing. */
 const MAX_DEAD_LOOKS = 1800
 
 /** A node as it was seen last, and the number of looks since it moved. */

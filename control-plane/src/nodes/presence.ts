@@ -17,20 +17,20 @@ export interface Presence {
   /** Before this node has looked for the first time, all nodes count as alive. */
   isAlive(nodeId: string): boolean
   counts(): { readonly alive: number; readonly dead: number }
-  /** Called when a node is found dead, gone, or alive again, because its runners are shown in another way then. */
+  /** Called when a node is found dead, gone, or alive again, because then its runners are shown with another state. */
   onChange(listener: () => void): void
   /** Announces this node and looks at the others. It runs automatically every two seconds. */
   look(): Promise<void>
   /** @param address host and port, for people; the node that had the address before is removed */
   start(address: string): Promise<void>
-  /** Removes this node from the list: it stops by intention, and is not missing. */
+  /** Removes this node from the list, because it stops by intention and does not fail. */
   close(): Promise<void>
 }
 
 /**
- * Each node writes the time into its row now and then. The others only see that the row changes. So clocks may differ.
- * Looks are counted and not time: without the database nobody can look, and so nobody is found dead. A node that is
- * seen for the first time counts as alive if its time is not old. Otherwise it does from its first change on.
+ * Each node regularly writes the time into its row. The others only see that the row changes. So clocks may differ.
+ * They count looks and not time. Without the database no node can look, so no node counts as dead. A node that is seen
+ * for the first time counts as alive if its time is not old. Otherwise it counts as alive from its first change on.
  */
 export function createPresence(deps: {
   readonly store: Store

@@ -2,14 +2,17 @@ import type { Clock } from '../time/clock.js'
 import { type ServiceTime, moveServiceTime, readServiceTime } from '../store/service/service-clock.js'
 import type { Store } from '../store/store.js'
 
-/** Most milliseconds that count between two looks. A process that was held up for longer did not work in that time. */
+/**
+ * Most milliseconds that count between two looks. If a process was stopped for longer, it did not work during that
+ * time.
+ */
 const MAX_COUNTED_MS = 2000
 
 /**
  * The clock for waits that are longer than the life of a process: how long a job may wait for its runner, and how long
  * an approval may be given. Time passes only while a control plane works and can read and write the database. It stands
  * still while all of them are down, suspended or without the database. No clock that people can set has an effect on
- * it. So nothing ends because of a time in which nothing could have happened.
+ * it. So no wait ends because of a time in which no control plane worked.
  */
 export interface ServiceClock {
   /**
@@ -24,7 +27,7 @@ export interface ServiceClock {
 /**
  * Several nodes share one clock, and no time counts twice. A node adds the time since its last look, by its own steady
  * clock, but only if no other node has moved the clock since. A node that has moved it has counted that time. So one
- * node counts as long as it looks, and another one goes on when it stops.
+ * node counts as long as it looks. When it stops, another one goes on.
  * @param steady a clock that does not jump
  */
 export function createServiceClock({ store, steady }: { readonly store: Store; readonly steady: Clock }): ServiceClock {

@@ -39,7 +39,7 @@ interface Done {
   readonly isOver: boolean
 }
 
-/** The result of a turn. `taken`: a step was stored, so look again. `rest`: something has to happen first. */
+/** The result of a turn. `taken`: a step was stored, so look again. `rest`: the parent job waits for something. */
 export interface Turn {
   readonly result: 'taken' | 'rest'
   /** Other parent jobs for which this turn stored something. */

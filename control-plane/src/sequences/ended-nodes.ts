@@ -6,7 +6,7 @@ import type { StoredNode, ParentJob } from './parent-job.js'
 export interface EndedNodes {
   /** The nodes whose jobs have ended. */
   readonly ended: readonly { readonly node: StoredNode; readonly status: 'success' | 'failed' | 'aborted' }[]
-  /** The nodes whose jobs nobody follows any more, if the output does not say so yet. */
+  /** The nodes whose jobs were abandoned, if the output does not say so yet. */
   readonly lost: readonly StoredNode[]
   /** All nodes with these changes. */
   readonly nodes: readonly StoredNode[]
@@ -30,7 +30,7 @@ export function collectEnded(nodes: readonly StoredNode[], now: number): EndedNo
     ended.push({ node: endedNode, status: outcome.status })
     return endedNode
   })
-  // In the order of their ends, not of the look.
+  // They are in the order of their ends.
   ended.sort((one, other) => (one.node.endTime ?? now) - (other.node.endTime ?? now))
   return { ended, lost, nodes: after }
 }
@@ -52,13 +52,13 @@ export interface AbortStep {
   readonly changes: readonly NodeResult[]
   /** Running jobs that have not been asked to abort yet. */
   readonly passOn: readonly StoredNode[]
-  /** No child job runs any more, as far as this can be known. */
+  /** As far as this can be known, no child job runs any more. */
   readonly isOver: boolean
 }
 
 /**
- * Passes an abort on to every running child job. An abandoned job is not waited for, but it hears of the abort when its
- * runner is back.
+ * Passes an abort on to every running child job. The parent job does not wait for an abandoned job, but its runner gets
+ * the abort when it is back.
  */
 export function abortStep(nodes: readonly StoredNode[], { job }: Pick<ParentJob, 'job'>): AbortStep {
   const reason = `job ${job.id} was aborted`

@@ -50,7 +50,7 @@ export interface End {
   readonly reason: string | null
 }
 
-/** The next steps of a parent job. When all of it is empty, something has to happen first. */
+/** The next steps of a parent job. If all lists are empty, the parent job waits for something. */
 export interface Decision {
   readonly changes: readonly NodeResult[]
   /** The nodes whose jobs start now. */
@@ -66,7 +66,7 @@ export interface ChildJob {
   readonly values: Values
   /** Not null: the child job is a parent job itself, and `settings` are not used. */
   readonly nested?: PlannedSequence | null
-  /** Who is told of its end; null or absent: nobody, and the parent job tells what its form says. */
+  /** Who gets notifications of its end; null or absent: nobody. The parent job sends those of its form. */
   readonly notifications?: FormNotifications | null
   /** The data that is stored with the node. */
   readonly artifacts?: Values
@@ -87,12 +87,12 @@ export interface OpenSequence {
   /** What is planned, in the order of the plan. */
   nodes(): readonly PlanNode[]
   decide(nodes: readonly NodeState[], facts: Facts): Decision
-  /** It reads no files, except those of a nested workflow. */
+  /** This function reads no files, except those of a nested workflow. */
   childJob(identifier: string, nodes: readonly NodeState[], facts: Facts): ChildJob | Promise<ChildJob>
   /** The approval of a node. It is asked only for nodes that `decide` named in `ask`. */
   approval(identifier: string): Approval
   /**
-   * The values that the texts of that approval may show. Without this function they are the extra variables of the
+   * The values that the texts of that approval may show. Without this function these are the extra variables of the
    * parent job.
    */
   approvalValues?(identifier: string, nodes: readonly NodeState[], facts: Facts): Values
@@ -118,5 +118,5 @@ export interface SequenceKind {
   readonly endsWithRejection: boolean
 }
 
-/** The decision that something has to happen first. */
+/** The decision to wait. */
 export const NOTHING: Decision = { changes: [], start: [], ask: null, end: null }

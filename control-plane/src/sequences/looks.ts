@@ -8,8 +8,8 @@ interface Look {
 }
 
 /**
- * The looks at parent jobs that are under way: at most one at each parent job. Whoever asks for a look while one is
- * under way gets one more after it.
+ * The looks at parent jobs that are under way: at most one at each parent job. A caller that asks for a look during
+ * another look gets one more look after it.
  */
 export class Looks {
   private readonly underWay = new Map<number, Look>()

@@ -14,11 +14,11 @@ const SWEEP_EVERY_MS = 2000
 const MAX_AT_ONCE = 16
 
 /**
- * Moves parent jobs on. Where a parent job stands is only in the database. This part only knows which parent jobs are
+ * Moves parent jobs on. The state of a parent job is only in the database. This part only knows which parent jobs are
  * being moved on at the moment, so that each is moved on by one call at a time.
  *
- * Whoever knows that something happened calls `advance`. If that happens while the parent job is being moved on, it is
- * looked at once more afterwards. The sweep finds what nobody announced, also after a restart.
+ * Code that knows about an event calls `advance`. If that happens while the parent job is being moved on, it is looked
+ * at once more afterwards. The sweep finds what nobody announced, also after a restart.
  */
 export interface Sequences extends SequencePort, JobEnds {
   /** Looks for everything that can go on, and moves it on. */

@@ -130,7 +130,7 @@ export class TurnWriter {
     await endJob(this.queries, id, { status: 'aborted', reason, detail: null }, this.now)
   }
 
-  /** Aborts a child job that is a parent job and waits for an approval: nothing of it runs. */
+  /** Aborts a child job that is a parent job itself and waits for its approval. None of its own child jobs runs. */
   async #abortAsking(job: JobSummaryRow, by: string): Promise<void> {
     const reason = `aborted by ${by}`
     await endJob(this.queries, job.id, { status: 'aborted', reason, detail: null }, this.now)

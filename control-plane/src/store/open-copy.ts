@@ -1,7 +1,7 @@
 import type { DatabasePlace } from './open-store.js'
 import type { DatabaseFilling, DatabaseSnapshot } from './engine/copied-database.js'
 
-/** One state of a database, beside a control plane that may work on it. @throws UnavailableError */
+/** Opens one state of a database. A control plane may work on the database meanwhile. @throws UnavailableError */
 export async function openSnapshot(place: DatabasePlace): Promise<DatabaseSnapshot> {
   return place.kind === 'postgres'
     ? (await import('./postgres/postgres-copy.js')).openPostgresSnapshot(place.url)
@@ -9,9 +9,10 @@ export async function openSnapshot(place: DatabasePlace): Promise<DatabaseSnapsh
 }
 
 /**
- * Begins to fill a database on which nobody works.
- * @param steps those that made the tables of the copy
- * @param replacing null: the database must be empty; else its present state goes, with SQLite into a file of this name
+ * Begins to fill a database that no control plane uses.
+ * @param steps the migrations that made the tables of the copy
+ * @param replacing null: the database must be empty. Otherwise its present content is removed; SQLite moves it into a
+ * file of this name
  * @throws ConflictError `database_not_empty`, UnavailableError
  */
 export async function fillDatabase(

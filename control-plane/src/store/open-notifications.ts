@@ -6,8 +6,8 @@ import type {
 } from './postgres/postgres-notifications.js'
 
 /**
- * How the control planes that share a database tell each other something; null where there is only one. The driver is
- * loaded when it is used.
+ * Opens the notifications between the control planes that share a database; null if there is only one. The driver is
+ * loaded at its first use.
  */
 export async function openNotificationsOf(
   place: DatabasePlace,

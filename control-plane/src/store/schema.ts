@@ -7,8 +7,8 @@ import type { RunnerState } from '../words/runner-state.js'
 import type { UserType } from '../words/user-type.js'
 
 /**
- * The tables. Times are in milliseconds since the epoch, booleans are 0 or 1, JSON is text, bytes are blobs: the same
- * on SQLite and PostgreSQL. The file of each aggregate converts rows to the types of the rooms.
+ * The tables. Times are in milliseconds since the epoch, booleans are 0 or 1, JSON is text, bytes are blobs. This is
+ * the same on SQLite and PostgreSQL. The file of each aggregate converts rows to the types of the rooms.
  */
 export interface Database {
   user: UserTable
@@ -128,7 +128,7 @@ export interface SignInFailureTable {
   failures: number
   first_at: number
   locked_until: number | null
-  /** How often the key was locked, which makes the next lock longer, and until when that counts. */
+  /** How often the key was locked, which makes the next lock longer, and until when this number counts. */
   locks: ColumnType<number, number | undefined, number>
   locks_count_until: number | null
 }
@@ -150,7 +150,7 @@ export interface JobTable {
   job_type: Fixed<JobType>
   status: JobStatus
   status_reason: string | null
-  /** What the status does not tell, such as "no structured events". */
+  /** Facts that the status does not tell, such as "no structured events". */
   detail: string | null
   start_time: Fixed<number>
   end_time: number | null
@@ -168,7 +168,7 @@ export interface JobTable {
   older_copy: ColumnType<string | null, string | null | undefined, string | null>
   /** Fingerprint of the runner that was offered the job or has it; null: it was never offered. */
   runner_key: ColumnType<string | null, string | null | undefined, string | null>
-  /** Where the job is on its way to a runner (`words/job-dispatch.ts`). */
+  /** The place of the job on its way to a runner (`words/job-dispatch.ts`). */
   dispatch: Dispatch
   /** Until when it may wait for the runner, by the service clock; null when it never had to wait, or has ended. */
   wait_until: number | null
@@ -194,11 +194,11 @@ export interface JobTable {
   /** Hash of the manifest that was approved. The job runs no other playbook folder. Null: no approval limits it. */
   approved_manifest: ColumnType<string | null, string | null | undefined, string | null>
   /**
-   * When its row was made from its runner's report, because this database did not know the run; null: it was launched
-   * here.
+   * When its row was made from the report of its runner, because this database did not know the run; null: the job was
+   * launched here.
    */
   adopted_at: ColumnType<number | null, number | null | undefined, never>
-  /** The schedule that started it, also after the schedule is gone; null: a person did, or its parent job. */
+  /** The schedule that started it, also after the schedule is gone; null: a person or its parent job started it. */
   schedule_id: ColumnType<number | null, number | null | undefined, never>
   /** The name that the schedule had then. */
   schedule_name: ColumnType<string | null, string | null | undefined, never>
@@ -206,15 +206,15 @@ export interface JobTable {
   time_limit_ms: ColumnType<number | null, number | null | undefined, never>
   /** How long a connected runner has had it, in milliseconds. It is counted only for a job with a time limit. */
   ran_ms: ColumnType<number, number | undefined, number>
-  /** When that was counted last, by the service clock. */
+  /** When this time was counted last, by the service clock. */
   counted_at: ColumnType<number | null, number | null | undefined, number | null>
-  /** The group of jobs of which only some may run at once; null: it belongs to none. */
+  /** Its group, if the form limits how many jobs of a group run at once; null: it has no group. */
   concurrency_group: ColumnType<string | null, string | null | undefined, never>
-  /** How many jobs of its group may have a place when this one gets its own. */
+  /** The limit of places in its group. It counts when this job gets its place. */
   concurrency_limit: ColumnType<number | null, number | null | undefined, never>
-  /** 1: it counts among the jobs of its group, until its end. */
+  /** 1: it has a place in its group, until its end. */
   has_place: ColumnType<number, number | undefined, number>
-  /** JSON: who is told of it, as its form or step said at the launch; null: nobody by the form. */
+  /** JSON: who gets notifications about it, according to its form or step at the launch; null: nobody. */
   notifications: ColumnType<string | null, string | null | undefined, never>
 }
 
@@ -247,15 +247,23 @@ export interface JobStreamTable {
   events_length: number
   events_count: number
   /**
-   * Whether the runner sent more than is stored: 0 no, 1 yes, 2 it did before the stream was sent again from its start.
+   * Whether the runner sent more than is stored: 0 no; 1 yes; 2 yes, before the stream was sent again from its start.
    */
   output_full: Generated<number>
   events_full: Generated<number>
-  /** Goes up when the shown output starts anew: what a reader has of an earlier generation is no part of it. */
+  /**
+   * Goes up when the shown output starts again. Then the bytes that a reader has of an earlier generation do not belong
+   * to it.
+   */
   generation: Generated<number>
-  /** Line ends of everything that is shown; null: not counted, by an older release or for copied output. */
+  /**
+   * Line ends of everything that is shown; null: not counted, because an older release stored the output, or because it
+   * was copied.
+   */
   shown_lines: ColumnType<number | null, number | null | undefined, number | null>
-  /** How the end record compared with what is stored; null: the job has not ended, or nobody compared. */
+  /**
+   * The comparison of the end record with the stored streams; null: the job has not ended, or they were not compared.
+   */
   integrity: ColumnType<'verified' | 'incomplete' | null, null | undefined, 'verified' | 'incomplete' | null>
   /** The digests that were equal, as hexadecimal SHA-256, and when they were compared. */
   output_sha256: ColumnType<string | null, null | undefined, string | null>
@@ -271,10 +279,10 @@ export interface JobOutputBlockTable {
   lines: number
 }
 
-/** Marks in the output of a runner. They are a part of its stream, and no part of the shown output. */
+/** Marks in the output of a runner. They are a part of its stream, but not of the shown output. */
 export interface JobOutputMarkTable {
   job_id: Fixed<number>
-  /** Bytes of the runner's stream before the mark, with the marks in front of it. */
+  /** Bytes of the runner's stream before the mark, including earlier marks. */
   at: Fixed<number>
   /** The event whose output ends here. */
   event: Fixed<number>
@@ -318,7 +326,7 @@ export interface RunnerTable {
   state: RunnerState
   enabled: number
   is_default: number
-  /** Who dials: `outbound` is the agent, `inbound` is the control plane. */
+  /** Which side dials. `outbound`: the agent. `inbound`: the control plane. */
   mode: string
   /** It changes when the runner replaces its keys. */
   fingerprint: string
@@ -330,7 +338,7 @@ export interface RunnerTable {
   version: string
   contract: number
   ansible_version: string | null
-  /** How it separates jobs from each other, in one word; null: it has not said. */
+  /** How it separates jobs from each other, in one word; null: unknown. */
   isolation: string | null
   /** What the agent reports, and what an admin set (the latter wins; null: not set). */
   agent_max_jobs: number
@@ -338,7 +346,7 @@ export interface RunnerTable {
   /** The highest generation so far, and its process. A second process with the same generation is a clone. */
   generation: number
   instance: string
-  /** It grows with every connection. Writes of older connections are refused by it. */
+  /** It grows with every connection. A write of an older connection has an older epoch, and is refused. */
   epoch: number
   running_jobs: number
   draining: number
@@ -367,7 +375,7 @@ export interface RunnerTable {
   connected_node: string | null
   /** Who marked a request, so that it stays when its socket goes; null: nobody. */
   kept_by: string | null
-  /** When it was told to others that this runner is lost; null: it is not. */
+  /** When notifications said that this runner is lost; null: it is not lost. */
   lost_at: ColumnType<number | null, number | null | undefined, number | null>
 }
 
@@ -379,24 +387,24 @@ export interface OrphanTable {
   job_number: number
   /** One of `ORPHAN_REASONS`. */
   reason: string
-  /** Fingerprint of the control plane that it belongs to; null: not another one. */
+  /** Fingerprint of the control plane that it belongs to; null: it belongs to no other one. */
   service: string | null
   ended: number
   output_bytes: number
   events_bytes: number
-  /** What its runner said of it; null: nothing. */
+  /** The description of its runner; null: there is none. */
   form: string | null
   user_name: string | null
   user_type: UserType | null
   claimed_at: number | null
   /** When its runner named it last. */
   reported_at: number
-  /** One of `ORPHAN_DECISIONS`, until it is carried out, and who decided. */
+  /** One of `ORPHAN_DECISIONS`, until it is carried out, and the admin who decided. */
   decision: string | null
   decided_by: string | null
 }
 
-/** A run whose job was deleted, for a while: its runner may still name it. */
+/** The run of a deleted job. It is kept for a while, because its runner may still name it. */
 export interface PastRunTable {
   run_id: Fixed<string>
   /** `stored`: its end was stored. `asked`: a person deleted it before that. */
@@ -411,7 +419,7 @@ export interface NodeTable {
   /** Host and port, for people. */
   address: Fixed<string>
   started_at: Fixed<number>
-  /** By its own clock; the others only look whether it moves. */
+  /** The time of its own clock. The others only look whether it changes. */
   last_seen: number
 }
 
@@ -431,21 +439,21 @@ export interface JoinTokenTable {
 /** Where an agent with RTE_MODE=inbound listens. One node at a time dials it. */
 export interface RunnerAddressTable {
   id: Generated<number>
-  /** `http://host:port`, with nothing behind it. */
+  /** `http://host:port`, without a path. */
   address: Fixed<string>
-  /** What the runner there must be called; null: anything. */
+  /** The name that the runner there must have; null: any name. */
   name: Fixed<string | null>
-  /** The only key that may answer there; null: any, and an admin compares it when approving. */
+  /** The only key that may answer there; null: any key. Then an admin compares it before approving. */
   fingerprint: Fixed<string | null>
   created_at: Fixed<number>
   created_by: Fixed<string>
   /** The node that dials it. When that node is dead, another one takes it over. Null: nobody yet. */
   node: string | null
-  /** Why the last try failed; null: it did not. */
+  /** Why the last try failed; null: it succeeded. */
   problem: string | null
 }
 
-/** One row of settings that the pages' header shows. */
+/** One row with the settings that the header of the pages shows. */
 export interface AppearanceTable {
   id: Fixed<number>
   theme: string
@@ -471,7 +479,7 @@ export interface AuditTable {
   time: Fixed<number>
   user_name: string | null
   user_type: UserType | null
-  /** The account; null in records of older releases, and where nobody is known. */
+  /** The account; null in records of older releases, and when no account is known. */
   user_id: ColumnType<number | null, number | null | undefined, number | null>
   address: Fixed<string>
   action: string
@@ -480,15 +488,15 @@ export interface AuditTable {
   object_name: string | null
   status: number | null
   request_id: Fixed<string>
-  /** What the action was asked to do beside the usual; null: nothing. */
+  /** A special request, such as `force`; null: none. */
   detail: ColumnType<string | null, string | null | undefined, string | null>
-  /** Its place in the chain: 1, 2, 3 …; null: not chained yet. A record that has one is never changed. */
+  /** Its place in the chain: 1, 2, 3 …; null: not chained yet. A record with a place is never changed. */
   position: ColumnType<number | null, null | undefined, number>
   /** SHA-256 over the record, its position and the hash of the one before; hex. */
   hash: ColumnType<string | null, null | undefined, string>
 }
 
-/** One row: where the chain of the audit trail begins and ends. */
+/** One row: the beginning and the end of the chain of the audit trail. */
 export interface AuditChainTable {
   id: Fixed<number>
   /** The newest record of the chain; 0 and the hash of zeros when it is empty. */
@@ -499,13 +507,13 @@ export interface AuditChainTable {
   anchor_hash: string
 }
 
-/** How far the audit trail was sent to each place outside. */
+/** For each place outside: the position up to which the audit trail was sent. */
 export interface AuditExportTable {
   /** `file` or `syslog`. */
   name: Fixed<string>
   /** The last record of the chain that was sent. */
   position: number
-  /** The node that sends, and until when by its own clock: it only keeps others from sending the same once more. */
+  /** The node that sends, and until when by its own clock. Meanwhile other nodes do not send the same records. */
   holder: string | null
   held_until: number
 }
@@ -519,7 +527,7 @@ export interface CredentialTable {
   host: string | null
   port: number | null
   description: string
-  /** JSON object: what only some types have; null: nothing. */
+  /** JSON object: the options that only some types have; null: none. */
   options: string | null
   /** Encrypted with ENCRYPTION_SECRET and bound to the name. */
   secret: Buffer
@@ -532,47 +540,47 @@ export interface UploadTable {
   id: Generated<number>
   /** Random, 32 hex digits. */
   stored_name: Fixed<string>
-  /** The account that uploaded it; null: of before accounts were noted, and nobody's. */
+  /** The account that uploaded it; null: an older release stored it without an account, and it belongs to nobody. */
   owner_id: Fixed<number | null>
   owner_name: Fixed<string>
   owner_type: Fixed<string>
   size: Fixed<number>
   sha256: Fixed<string>
-  /** The name that the file had at the user's; never a path. */
+  /** The name of the file on the user's computer; never a path. */
   original_name: Fixed<string>
   mime_type: Fixed<string>
   encoding: Fixed<string>
   created_at: Fixed<number>
-  /** 1 from its first job on: it then goes with the last job that refers to it. */
+  /** 1 from its first job on. Then it is removed together with the last job that refers to it. */
   used: number
 }
 
-/** An upload that is under way: what it will take, so that others that begin meanwhile leave it its room. */
+/** The space of an unfinished upload, so that uploads that begin meanwhile leave this space free. */
 export interface UploadClaimTable {
   id: Generated<number>
   owner_id: Fixed<number>
-  /** The most that its file will have; grows while a file comes whose size nobody said. */
+  /** The largest possible size of its file. It grows during an upload without an announced size. */
   bytes: number
-  /** How much of it was on the disk when that was last noted. */
+  /** How many of these bytes were on the disk at the last look. */
   written: number
-  /** Milliseconds; a claim that nobody touches any more is of a node that is gone. */
+  /** In milliseconds. If a claim is not touched any more, its node is gone. */
   touched_at: number
 }
 
-/** Which upload a job has in which file field. */
+/** The uploads of jobs, by file field. */
 export interface JobFileTable {
   job_id: Fixed<number>
   field: Fixed<string>
   upload_id: Fixed<number>
 }
 
-/** One row for each role that may give the approval a job waits for: there are rows only while it waits. */
+/** One row for each role that may give the approval that a job waits for. There are rows only while the job waits. */
 export interface AwaitedApprovalTable {
   role: Fixed<string>
   job_id: Fixed<number>
-  /** 1: whoever launched the job may give it, too. */
+  /** 1: the user who launched the job may give it, too. */
   allow_self: Fixed<number>
-  /** Who launched the job, so that what somebody may give is answered without looking at jobs. */
+  /** The user who launched the job. So a query for the approvals of somebody need not read jobs. */
   user_id: Fixed<number | null>
   user_name: Fixed<string>
   user_type: Fixed<UserType>
@@ -581,13 +589,13 @@ export interface AwaitedApprovalTable {
 /** A parent job. */
 export interface JobSequenceTable {
   job_id: Fixed<number>
-  /** Goes up with every step that is taken, so that two control planes never take the same one. */
+  /** Goes up with every step, so that two control planes never do the same step. */
   version: number
-  /** JSON: the steps or nodes as they stood at the launch. */
+  /** JSON: the steps or nodes as they were at the launch. */
   plan: Fixed<string>
 }
 
-/** Where a step or node of a sequence stands. */
+/** The state of a step or node of a sequence. */
 export interface SequenceNodeTable {
   job_id: Fixed<number>
   /** 1, 2, 3 … as written. */
@@ -598,17 +606,19 @@ export interface SequenceNodeTable {
   subjob_id: number | null
   start_time: number | null
   end_time: number | null
-  /** Why it failed or did not run; of a running one, what it waits for. */
+  /** Why it failed or did not run; for a running one, what it waits for. */
   reason: string | null
-  /** JSON: the approval it asks for or was given. */
+  /** JSON: the approval that it asks for or has got. */
   approval: string | null
   /** Until when its approval may be given, by the service clock; null: for ever. */
   due_time: number | null
-  /** JSON object: what it hands on. */
+  /** JSON object: the data that it passes on. */
   artifacts: string | null
 }
 
-/** One row: time that passes only while a control plane is at work and reaches the database (`nodes/service-clock.ts`). */
+/**
+ * One row: a clock that counts only while a control plane works and reaches the database (`nodes/service-clock.ts`).
+ */
 export interface ServiceClockTable {
   id: Fixed<number>
   /** Milliseconds since an origin that is later than any wall clock. */
@@ -617,29 +627,34 @@ export interface ServiceClockTable {
   turn: number
 }
 
-/** At most one row: what tells this database from an earlier state of it that was restored. */
+/** At most one row. It tells this database from a restored earlier state of it. */
 export interface DatabaseIdTable {
   row: Fixed<number>
   /** Random. A backup does not have it, so a restored database gets a new one. */
   id: Fixed<string>
 }
 
-/** A key by which the control plane proves itself to runners; the newest one counts. */
+/** A key with which the control plane proves to runners who it is. The newest one counts. */
 export interface ServiceKeyTable {
   id: Generated<number>
   /** Raw Ed25519 public key, base64. */
   public_key: Fixed<string>
-  /** Sealed PKCS#8 PEM; null once the key was replaced. */
+  /** Sealed PKCS#8 PEM; null after the key was replaced. */
   private_key: Buffer | null
-  /** By this key over the one that replaced it; null: none did, or it could not sign any more. */
+  /**
+   * The signature of this key over the key that replaced it; null: it was not replaced, or it could not sign any more.
+   */
   signature: string | null
   created_at: Fixed<number>
 }
 
-/** What a schedule does about a time at which no control plane worked: run once when one works again, or not. */
+/**
+ * What a schedule does about a start that was missed because no control plane worked: start once when one works again,
+ * or not.
+ */
 export const MISSED_RUNS = ['run', 'skip'] as const
 
-/** A word of {@link MISSED_RUNS}. */
+/** One of {@link MISSED_RUNS}. */
 export type MissedRuns = (typeof MISSED_RUNS)[number]
 
 /** Launches at given times. Either `cron` or `once_at` is set. */
@@ -662,24 +677,24 @@ export interface ScheduleTable {
   /** JSON object: names of credentials. */
   credentials: string
   verbose: number
-  /** Goes up with every change and every start. A start counts only when it is what was read. */
+  /** Goes up with every change and every start. A start counts only if the version is still the one that was read. */
   turn: number
-  /** The next start; null: there is none any more. */
+  /** The next start; null: there is no further start. */
   next_at: number | null
   /** The last start, or the last one that was refused. */
   last_at: number | null
   last_job_id: number | null
-  /** Why the last one was refused; null: it was not. */
+  /** Why the last start was refused; null: it was not refused. */
   last_problem: string | null
   created_at: Fixed<number>
 }
 
-/** The web addresses that are told of events. */
+/** The web addresses to which webhooks go. */
 export interface NotificationTargetTable {
   id: Generated<number>
   name: Fixed<string>
   url: string
-  /** Signs what is sent there, encrypted; it belongs to the name of the target. */
+  /** The secret that signs the webhooks. It is encrypted and bound to the name of the target. */
   secret: Buffer
   /** JSON array of names of events. */
   events: string
@@ -688,16 +703,19 @@ export interface NotificationTargetTable {
   created_by: Fixed<string>
 }
 
-/** What happened and has to be told. The row is written with the change, and goes when its deliveries are stored. */
+/**
+ * An event that notifications have to tell. The row is written with the change, and removed when its deliveries are
+ * stored.
+ */
 export interface NotificationEventTable {
   id: Generated<number>
   kind: Fixed<string>
   at: Fixed<number>
-  /** JSON: the job or the runner as it was then (`notification-events.ts`). */
+  /** JSON: the job or the runner at the time of the event (`notification-events.ts`). */
   data: Fixed<string>
 }
 
-/** What became of a delivery. */
+/** The states of a delivery. */
 export const DELIVERY_STATES = ['waiting', 'sent', 'failed'] as const
 /** One of {@link DELIVERY_STATES}. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
@@ -707,7 +725,7 @@ export interface NotificationDeliveryTable {
   id: Generated<number>
   /** The id that receivers see. It is the same in each attempt. */
   uid: Fixed<string>
-  /** `mail`, or `webhook:` with the target: a slow lane does not hold up the others. */
+  /** `mail`, or `webhook:` with the target. A slow lane does not delay the others. */
   lane: Fixed<string>
   /** Null: a mail. */
   target_id: Fixed<number | null>
@@ -716,7 +734,7 @@ export interface NotificationDeliveryTable {
   event: Fixed<string>
   event_at: Fixed<number>
   job_id: Fixed<number | null>
-  /** Of a mail; null: a webhook. */
+  /** The subject of a mail; null: a webhook. */
   subject: Fixed<string | null>
   /** JSON of a webhook, text of a mail. */
   body: Fixed<string>
@@ -724,7 +742,7 @@ export interface NotificationDeliveryTable {
   attempts: number
   /** When the next attempt is due; null: it has ended. */
   next_at: number | null
-  /** Which attempt has it now, and until when nobody else takes it. */
+  /** The attempt that has it now, and until when no other attempt takes it. */
   lease: string | null
   lease_until: number | null
   /** Why the last attempt failed. */

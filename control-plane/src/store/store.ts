@@ -1,21 +1,25 @@
 import type { Kysely } from 'kysely'
 import type { Database } from './schema.js'
 
-/** Queries over the tables. Functions of `store/` take one and do not care whether it reads or is inside a write. */
+/**
+ * Queries over the tables. Functions of `store/` take one. It makes no difference to them whether it only reads or is
+ * inside a write.
+ */
 export type Queries = Kysely<Database>
 
 /**
- * The database. Reads see what is committed. Writes are given as functions: several that wait at the same time are
- * committed together (group commit), each one whole or not at all.
+ * The database. Reads see only committed data. Writes are functions. Those that wait at the same time are committed
+ * together (group commit), each one completely or not at all.
  */
 export interface Store {
   readonly read: Queries
   /**
-   * Runs `operation` inside a write transaction and resolves after the durable commit. The operation may be run more
-   * than once (when a neighbour in its group fails it is run again alone, and when another node's writes were in the way),
-   * so it must do nothing but queries. What it reads stays true until it is committed: it may decide by that.
+   * Runs `operation` inside a write transaction and resolves after the durable commit. The operation may run more than
+   * once: when another write of its group fails, or after a conflict with the writes of another node. So it must do
+   * only queries. The rows that it reads do not change until its commit, so it may decide from them.
    * @param name for the log and for errors, such as `jobs.create`
-   * @throws UnavailableError when the database stays locked or cannot be written; whatever the operation throws, rolled back
+   * @throws UnavailableError when the database stays locked or cannot be written; every error of the operation, after a
+   * rollback
    */
   write<T>(name: string, operation: (queries: Queries) => Promise<T>): Promise<T>
   /**
@@ -24,7 +28,10 @@ export interface Store {
    * write failed
    */
   check(): Promise<void>
-  /** For a process that is about to end: no write waits longer than this many milliseconds for a database that is locked or away. */
+  /**
+   * For a process that is about to end. From now on no write waits longer than this for a locked or missing database,
+   * in milliseconds.
+   */
   limitWaits(ms: number): void
   close(): Promise<void>
 }

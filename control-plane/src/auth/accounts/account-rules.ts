@@ -2,7 +2,7 @@ import { InvalidInputError } from '../../errors.js'
 
 /** Fewest characters of a password. */
 export const SHORTEST_PASSWORD = 12
-/** Longest password, in characters. A longer one would only cost time to hash. */
+/** Longest password, in characters. A longer one would only make its hash slower. */
 export const MAX_PASSWORD_LENGTH = 1024
 
 /**

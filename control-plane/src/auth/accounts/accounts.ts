@@ -31,12 +31,12 @@ export interface NewAccount {
   readonly passwordMustChange?: boolean
 }
 
-/** Changes of an account. What is left out stays. */
+/** Changes of an account. A property that is left out stays. */
 export type AccountChanges = Partial<NewAccount>
 
 /**
- * Changes the accounts, for admins and their owners. The caller is checked before. Of an account that is not local,
- * only whether it is enabled can be changed here.
+ * Changes the accounts, for admins and their owners. The caller is checked before. For an account that is not local,
+ * only its property `enabled` can be changed here.
  */
 export interface Accounts {
   list(): Promise<StoredUser[]>
@@ -59,8 +59,8 @@ export interface Accounts {
   /** Roles that name the user, but mean a deleted account with that name. */
   rolesWithheld(user: StoredUser): Promise<readonly string[]>
   /**
-   * Sets the caller's new password, and ends all sessions and API tokens. @throws InvalidInputError, ForbiddenError,
-   * TooManyError
+   * Sets the caller's new password, and ends all sessions and API tokens.
+   * @throws InvalidInputError, ForbiddenError, TooManyError
    */
   changeOwnPassword(
     by: Caller,
@@ -171,7 +171,7 @@ async function refuseOwnLoss(roles: RoleSource, id: number, changes: AccountChan
   }
 }
 
-/** Stores the changes. What has to end with them, ends in the same write. */
+/** Stores the changes. Sessions and tokens that have to end, end in the same write. */
 async function applyChanges(
   store: Store,
   id: number,
@@ -193,8 +193,8 @@ async function applyChanges(
 }
 
 /**
- * Refuses changes of what the directory or provider says of a user. That comes with their next sign-in, and they have
- * no password here.
+ * Refuses changes of properties that the directory or provider decides. These come with the next sign-in of the user,
+ * who has no password here.
  */
 function refuseForeignParts(user: StoredUser, { password, groups, email, passwordMustChange }: AccountChanges): void {
   const isSame = (given: unknown, own: unknown) => given === undefined || JSON.stringify(given) === JSON.stringify(own)
@@ -206,7 +206,7 @@ function refuseForeignParts(user: StoredUser, { password, groups, email, passwor
   )
 }
 
-/** The groups of a user who is not local are as the directory or provider has them, whatever their names look like. */
+/** The groups of a user who is not local are those of the directory or provider, whatever their names look like. */
 function checkGroupsOf(user: StoredUser, groups: readonly string[]): string[] {
   return user.type === 'local' ? checkGroups(groups) : [...groups]
 }

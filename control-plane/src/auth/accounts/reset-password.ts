@@ -16,11 +16,11 @@ export interface ResetDependencies {
 }
 
 /**
- * Gives a local account a password that is made up, and that has to be changed at the next sign-in. All its sessions
- * and API tokens end. It is done on the host, by whoever may write the database, so nobody is asked who they are; the
- * audit trail has it.
+ * Gives a local account a random password, which has to be changed at the next sign-in. All its sessions and API tokens
+ * end. This is done on the host by somebody who may write the database. So nobody has to sign in for it. The audit
+ * trail has a record of it.
  * @param unblock also let a blocked account sign in again
- * @returns the password, which is kept nowhere
+ * @returns the password, which is not stored anywhere
  * @throws NotFoundError; ConflictError when the account is blocked and stays so
  */
 export async function resetPassword(

@@ -6,14 +6,14 @@ import { Client } from 'ldapts'
 import { within } from '../../time/time-limit.js'
 import type { LdapSettings } from '../roles/provider-config.js'
 
-/** How long a connection, one question, and all questions together may take, in milliseconds. */
+/** Limits in milliseconds: for a connection, for one query, and for all queries together. */
 const CONNECT_MS = 5000
 const ANSWER_MS = 10_000
 const ALL_MS = 20_000
 
 /**
- * Runs `ask` with a connection of its own to the directory, and closes it afterwards. If TLS is configured, nothing is
- * sent before it works.
+ * Runs `ask` with a new connection to the directory, and closes it afterwards. If TLS is configured, nothing is sent
+ * before it works.
  * @param folder where relative paths in the settings begin
  * @throws the errors of `ask` and of the connection
  */

@@ -16,7 +16,7 @@ export interface Directory {
   /**
    * The user with this name and password; null when there is none.
    * @param asked groups that are looked up even if the directory limits the number of groups
-   * @throws UnavailableError when the directory does not answer, or refuses our own login
+   * @throws UnavailableError when the directory does not answer, or refuses the login of this service
    */
   check(settings: LdapSettings, username: string, password: string, asked: AskedGroups): Promise<Identity | null>
 }
@@ -33,7 +33,7 @@ export interface DirectoryDependencies {
 /** How long a directory that did not answer is not asked again, in milliseconds, so that nobody has to wait for it. */
 const AWAY_MS = 2000
 
-/** Most sign-ins that ask the directory at once. Each has a connection of its own. */
+/** Most sign-ins that ask the directory at once. Each has its own connection. */
 const MAX_AT_ONCE = 50
 
 /**
@@ -59,13 +59,14 @@ export function createDirectory(deps: DirectoryDependencies): Directory {
 
   return {
     async check(settings, username, password, asked) {
-      // A directory takes a bind with a name and without a password for an anonymous bind, which succeeds (RFC 4513,
+      // For a directory, a bind with a name and without a password is an anonymous bind, which succeeds (RFC 4513,
       // 5.1.2).
       if (password === '' || username === '') return null
       return ask(settings, async (client) => {
         await bindService(client, settings)
         const entry = await findEntry(client, settings, username, log)
-        // The directory is asked also for a name that does not exist. Otherwise the time of the answer would tell.
+        // The directory is also asked for a name that does not exist. Otherwise the time of the answer would show
+        // whether a name exists.
         const dn = entry?.dn ?? `${settings.usernameAttribute}=${randomBytes(9).toString('hex')},${settings.searchBase}`
         if (!(await accepts(client, dn, password)) || !entry) return null
         const [name = ''] = valuesOf(entry, settings.usernameAttribute)
@@ -81,7 +82,7 @@ export function createDirectory(deps: DirectoryDependencies): Directory {
   }
 }
 
-/** The way to the directory: so many at once, and for a moment nobody after it did not answer. */
+/** Limits the access to the directory: only some sign-ins at once, and none for a moment after it did not answer. */
 function createDoor({ clock, log, folder }: DirectoryDependencies) {
   let away: { readonly until: number; readonly url: string } | null = null
   let asking = 0
@@ -137,12 +138,12 @@ async function findEntry(
     log.warn({ attribute: usernameAttribute, found }, 'a name stands for no single user of the directory: refused')
     return null
   }
-  // Directories take some names for equal that we do not, such as names with more spaces. Each of these would have
-  // its own number of tries.
+  // For directories some names are equal that differ here, such as names with more spaces. Each of them would have its
+  // own number of tries.
   return usernameKey(names[0] ?? '') === usernameKey(username) ? entry : null
 }
 
-/** Whether the directory takes this password. */
+/** Whether the directory accepts this password. */
 async function accepts(client: Client, dn: string, password: string): Promise<boolean> {
   try {
     await client.bind(dn, password)

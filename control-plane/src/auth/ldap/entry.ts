@@ -9,7 +9,7 @@ export function valuesOf(entry: Entry, attribute: string): string[] {
 }
 
 /**
- * The id by which the directory knows an entry, whatever its name is: the first of the attributes that it has, as
+ * The id of an entry in the directory, which does not depend on its name: the first of the attributes that it has, as
  * `<attribute> <value>`. Null when it has none.
  */
 export function subjectOf(entry: Entry, attributes: readonly string[]): string | null {

@@ -15,9 +15,9 @@ import type { LdapSettings } from '../roles/provider-config.js'
 import { canonicalDn, isBelow, nameOfDn } from '../roles/distinguished-name.js'
 import { valuesOf } from './entry.js'
 
-/** Groups of one answer. Without pages, directories limit the number themselves. */
+/** Number of groups in one answer. Without pages, directories limit the number themselves. */
 const PAGE = 500
-/** How deep groups in groups are followed, how many in all, and how many are asked for at once. */
+/** Limits for groups in groups: the depth, the number of all groups, and the number in one query. */
 const MAX_STEPS = 20
 const MAX_GROUPS = 5000
 const AT_ONCE = 50
@@ -95,7 +95,7 @@ async function walk(
 
 interface Searching {
   search(base: string, who: Filter): Promise<Membership[]>
-  /** Whether the directory left some out. */
+  /** Whether the directory left out some groups. */
   isCut(): boolean
 }
 

@@ -59,7 +59,7 @@ function groupsOf({ groups, groupFilter }: OpenIdSettings, claims: Claims, graph
     return textsOf(claimAt(claims, groups.claim))
       .filter(passes)
       .map((name) => ({ name }))
-  // The id names a group for certain. The name is for people.
+  // The id identifies a group. The name is for people.
   return graph.filter(({ id, name }) => passes(name ?? id)).map(({ id, name }) => ({ id, name }))
 }
 

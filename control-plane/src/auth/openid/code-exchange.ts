@@ -8,15 +8,15 @@ import { graphGroups } from './graph-groups.js'
 
 type Log = { warn(fields: object, text: string): void; error(fields: object, text: string): void }
 
-/** What the provider said of somebody who came back from it. */
+/** The description of a user who came back from the provider. */
 interface CodeAnswer {
   readonly claims: Claims
   readonly accessToken: string
 }
 
 /**
- * Exchanges the code that a browser brought for what the provider says of its user.
- * @param address where the browser was sent back to, with the query that it brought
+ * Exchanges the code from a browser for the provider's description of its user.
+ * @param address the address to which the provider sent the browser, with its query
  * @throws UnauthenticatedError, UnavailableError, or an error of the library, when the provider refuses
  */
 export async function exchangeCode(

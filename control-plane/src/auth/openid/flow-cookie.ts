@@ -27,7 +27,7 @@ const Flow = Type.Object({
 })
 const flowCheck = Compile(Flow)
 
-/** The user has signed in, and is asked whether the program that opened the browser may use the account. */
+/** The user has signed in, and has to say whether the program that opened the browser may use the account. */
 const ConsentQuestion = Type.Object({
   userId: Type.Integer(),
   redirect: Type.String(),

@@ -38,11 +38,11 @@ export interface OpenId {
     kind: OpenIdKind,
     from: FlowOrigin,
   ): Promise<{ readonly location: string; readonly cookie: string; readonly tag: string }>
-  /** The sign-in that a browser began; null when it began none, or too long ago. */
+  /** The sign-in that a browser began; null when it began none, or began it too long ago. */
   underWay(kind: OpenIdKind, cookie: string | undefined): Promise<Flow | null>
   /**
    * The user that came back from the provider.
-   * @param query of the address that the browser was sent back to
+   * @param query of the address to which the provider sent the browser
    * @throws UnauthenticatedError, UnavailableError
    */
   finish(flow: Flow, query: string): Promise<Identity>
@@ -82,7 +82,9 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
     )
   }
 
-  /** The provider's configuration. An error in it is the operator's, and no failed sign-in. */
+  /**
+   * The provider's configuration. An error in it is a mistake of the operator, and does not count as a failed sign-in.
+   */
   async function configurationOf(settings: OpenIdSettings): Promise<Configuration> {
     try {
       return await deps.providers.of(settings)
@@ -140,7 +142,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
   }
 }
 
-/** The address that begins a sign-in, and what its answer is checked by. */
+/** The address that begins a sign-in, and the values that its answer is checked against. */
 async function authorizationRequest(configuration: Configuration, settings: OpenIdSettings, redirect: string) {
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client')
   const checks = { state: random(), nonce: random(), verifier: random() }

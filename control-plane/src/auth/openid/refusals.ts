@@ -15,7 +15,7 @@ const AWAY: ReadonlySet<string> = new Set([
   'OAUTH_PARSE_ERROR',
 ])
 
-/** Codes with which a provider refuses our client id or secret. The last one is openid-client's. */
+/** Codes with which a provider refuses the client id or secret of this service. The last one is from openid-client. */
 const NOT_OUR_CLIENT: ReadonlySet<string> = new Set([
   'invalid_client',
   'unauthorized_client',

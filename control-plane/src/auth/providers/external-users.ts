@@ -17,8 +17,8 @@ export interface Identity {
   readonly type: Exclude<UserType, 'local'>
   readonly username: string
   /**
-   * The id by which the provider knows the user, whatever their name is: `<issuer> <subject>`, in a directory
-   * `<attribute> <value>`. Null: there is only the name.
+   * The provider's id of the user, which does not depend on the name: `<issuer> <subject>`, in a directory `<attribute>
+   * <value>`. Null: there is only the name.
    */
   readonly subject: string | null
   /** The ids by which it knew the user before the provider was renamed. */
@@ -38,7 +38,7 @@ export type UserAdmission =
   | { readonly outcome: 'blocked'; readonly user: StoredUser }
   /** The name belongs to another account here. */
   | { readonly outcome: 'taken'; readonly user: StoredUser }
-  /** The directory does not say any more who the user is. */
+  /** The directory does not name the user any more. */
   | { readonly outcome: 'unproven'; readonly user: StoredUser }
   | { readonly outcome: 'bad name' }
 

@@ -2,7 +2,7 @@ import { UnavailableError, messageOf } from '../../errors.js'
 import type { ProviderConfig } from '../roles/provider-config.js'
 import type { RoleSource } from '../roles/role-source.js'
 
-/** A login or a secret that a provider wants to hear from us. */
+/** A login or a secret that this service needs at a provider. */
 export interface ProviderSecret {
   readonly user: string | null
   readonly password: string
@@ -10,11 +10,11 @@ export interface ProviderSecret {
 
 /** The stored credentials that config.yaml names. */
 export interface ProviderSecrets {
-  /** @throws UnavailableError when there is none of that name, or it cannot be opened */
+  /** @throws UnavailableError when there is none with that name, or it cannot be opened */
   open(name: string): Promise<ProviderSecret>
 }
 
-/** Of the credentials room: null when there is no such credential, and it throws when one cannot be opened. */
+/** From the room of credentials. Null when there is no such credential. It throws when one cannot be opened. */
 export interface CredentialStore {
   open(name: string): Promise<ProviderSecret | null>
 }
@@ -24,7 +24,7 @@ export function createProviderSecrets(deps: {
   readonly credentials: CredentialStore
   readonly log: { error(fields: object, text: string): void }
 }): ProviderSecrets {
-  /** Who signs in is told that it is not their fault; which credential it is, is for the log. */
+  /** A user who signs in only learns that it is not their fault. The name of the credential is only for the log. */
   function unusable(name: string, reason: string): UnavailableError {
     deps.log.error({ credential: name, reason }, 'a credential that config.yaml names for the sign-in cannot be used')
     return new UnavailableError(
@@ -48,8 +48,8 @@ export function createProviderSecrets(deps: {
 }
 
 /**
- * The credentials without those that config.yaml names for the sign-in: no form and no launch can hand them to a
- * playbook, whose author would read everybody's directory with them.
+ * The credentials without those that config.yaml names for the sign-in. No form and no launch may give these to a
+ * playbook, because its author could read the whole directory with them.
  */
 export function credentialsForJobs<Credential, Listed extends { readonly name: string }>(
   credentials: {

@@ -6,16 +6,18 @@ import type { RoleConfig } from '../roles/role-config.js'
 import { userKey } from '../roles/roles.js'
 import { userTypeOf } from '../../words/user-type.js'
 
-/** What is said once and not again, so that nobody can fill the log with it. */
+/** Most advice that is remembered. Each piece is logged once, so that nobody can fill the log with it. */
 const MAX_SAID = 200
 
-/** Tells whoever keeps config.yaml which of its roles somebody else could get, and how to write them instead. */
+/**
+ * Tells the person who writes config.yaml which of its roles somebody else could get, and how to write them instead.
+ */
 export interface RoleAdvice {
-  /** Of the roles as they stand: at the start, and when they have changed. */
+  /** Logs advice about the present roles, at the start and when they have changed. */
   look(config: RoleConfig): Promise<void>
-  /** Of somebody who signed in, and has a role by the name of a group only. */
+  /** Logs advice about a user who signed in and has a role only by the name of a group. */
   signedIn(identity: Identity, config: RoleConfig): void
-  /** Of a new account that a role names. */
+  /** Logs advice about a new account that a role names. */
   made(user: StoredUser, config: RoleConfig): void
 }
 
@@ -92,7 +94,7 @@ const WITHHELD =
   'a role names a user, but a deleted account had this name, so the role is withheld from the new one: if it is who is meant, ' +
   'run holdfast user accept-name with the id'
 
-/** Tells of a new account that roles name: whether it has them, or a deleted account had that name. */
+/** Logs for a new account that roles name whether it has these roles, or whether a deleted account had that name. */
 export function warnOfNew(
   { type, username, id, nameHadBy }: StoredUser,
   { roles }: RoleConfig,

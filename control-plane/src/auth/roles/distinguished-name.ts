@@ -33,7 +33,7 @@ interface Part {
 }
 
 /**
- * The parts of a distinguished name. Parts that stand together (`cn=a+ou=b`) are in one list. Null: the text is no
+ * The parts of a distinguished name. Parts that stand together (`cn=a+ou=b`) are in one list. Null: the text is not a
  * distinguished name.
  */
 function partsOf(dn: string): Part[][] | null {

@@ -4,13 +4,13 @@ import type { RoleSource } from './role-source.js'
 import { type RoleGrant, grantOf, roleSubjectOf } from './roles.js'
 import type { UserType } from '../../words/user-type.js'
 
-/** The rights that the roles give now to somebody who makes no request, and whether they could make one. */
+/** The present rights of a user who makes no request, and whether the user could make one. */
 export interface AccountGrant extends RoleGrant {
-  /** For `none`, the roles are those that everyone has. */
+  /** For `none`, the roles are those of everyone. */
   readonly account: 'enabled' | 'blocked' | 'none'
 }
 
-/** Finds the rights of somebody who makes no request. */
+/** Finds the rights of a user who makes no request. */
 export interface Grants {
   /** @param launched who launched something; when the account is gone, the name alone gives no rights */
   of(launched: {

@@ -15,18 +15,18 @@ const PREFIXES: Readonly<Record<string, RegExp>> = { azuread: /^(id|name):/i, ld
 
 const GUID = /^\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?$/i
 
-/** How the name of a group is stored, without the prefix of its kind. A name that looks like an id stays a name. */
+/** The stored form of a group's name, without the prefix of its kind. A name that looks like an id stays a name. */
 export function storedName(type: string, name: string): string {
   const looksOther = PREFIXES[type]?.test(name) || (type === 'azuread' && GUID.test(name))
   return looksOther ? `name:${name}` : name
 }
 
-/** How an object id is stored, without the prefix of its kind. */
+/** The stored form of an object id, without the prefix of its kind. */
 export function storedId(id: string): string {
   return `id:${(GUID.exec(id)?.[1] ?? id).toLowerCase()}`
 }
 
-/** How a distinguished name is stored, without the prefix of its kind; null when the text is none. */
+/** The stored form of a distinguished name, without the prefix of its kind; null when the text is not one. */
 export function storedDn(dn: string): string | null {
   const canonical = canonicalDn(dn)
   return canonical === null ? null : `dn:${canonical}`
@@ -44,7 +44,7 @@ export function roleGroup(text: string): string {
   if (prefix === 'id' || (prefix === undefined && type === 'azuread' && GUID.test(group))) {
     return `${type}/${storedId(rest.trim())}`
   }
-  // A text that is no distinguished name matches nobody.
+  // A text that is not a distinguished name matches nobody.
   if (prefix === 'dn') return `${type}/${storedDn(rest) ?? 'dn:'}`
   return slash === -1 ? text : `${type}/${storedName(type, rest)}`
 }

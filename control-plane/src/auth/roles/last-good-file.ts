@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { open, readFile, rename, unlink } from 'node:fs/promises'
 
-/** A copy of a configuration file as it last was in force. It lies beside the file and ends in `.last-good`. */
+/**
+ * A copy of the last valid version of a configuration file. It is beside the file, and its name ends in `.last-good`.
+ */
 export interface LastGoodFile {
   readonly path: string
   /** @returns the text; null when no copy was kept yet */
   read(): Promise<string | null>
-  /** Keeps this text (0600). The copy appears whole or not at all. */
+  /** Stores this text (mode 0600). The copy is complete, or it is not there. */
   keep(text: string): Promise<void>
 }
 
@@ -26,7 +28,7 @@ export function lastGoodOf(path: string): LastGoodFile {
     read,
     async keep(text) {
       if ((await read()) === text) return
-      // Several nodes may keep it at the same moment: each writes a file of its own, and a rename is whole.
+      // Several nodes may store it at the same moment. So each writes its own file, and a rename is atomic.
       const temporary = `${copy}.${randomBytes(6).toString('hex')}.tmp`
       const file = await open(temporary, 'wx', 0o600)
       try {

@@ -34,7 +34,7 @@ export function patternOf(path: readonly string[], pattern: string | undefined):
   }
 }
 
-/** @throws SectionProblem for another protocol than these */
+/** @throws SectionProblem for any other protocol */
 export function urlOf(path: readonly string[], text: string, protocols: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url && protocols.includes(url.protocol) && url.hostname !== '') return url
@@ -43,7 +43,8 @@ export function urlOf(path: readonly string[], text: string, protocols: readonly
 }
 
 /**
- * Refuses a login inside an address, because the address may be logged. @throws SectionProblem, which does not quote it
+ * Refuses a login inside an address, because the address may be logged.
+ * @throws SectionProblem, which does not quote it
  */
 export function refuseLogin(path: readonly string[], url: URL): void {
   if (url.username === '' && url.password === '') return

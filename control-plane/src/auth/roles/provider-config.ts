@@ -12,11 +12,11 @@ import {
 } from './provider-checks.js'
 
 const Text = Type.String({ minLength: 1, maxLength: 2000 })
-/** Secrets never stand in config.yaml: it names the stored credential that has them. */
+/** Secrets are never in config.yaml. It names the stored credential that has them. */
 const CredentialName = Text
 
 const LdapTls = Type.Object({
-  /** A file in PEM; in the place of the authorities that the machine trusts. */
+  /** A PEM file with the authorities that are trusted instead of those of the machine. */
   ca: Type.Optional(Text),
   verify: Type.Optional(Type.Boolean()),
   startTls: Type.Optional(Type.Boolean()),
@@ -41,10 +41,10 @@ const LdapSection = Type.Object({
   usernameAttribute: Type.Optional(Text),
   mailAttribute: Type.Optional(Text),
   groupsAttribute: Type.Optional(Text),
-  /** Where groups count by their name. */
+  /** The part of the directory in which groups count by their name. */
   groupsBase: Type.Optional(Text),
   nestedGroups: Type.Optional(Type.Enum(['rule', 'walk'])),
-  /** What the directory knows an entry by when it is renamed; `none`: names are all there is. */
+  /** The attribute by which an entry is known after it was renamed; `none`: only names count. */
   idAttribute: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9.-]{1,100}$' })),
   groupSearch: Type.Optional(LdapGroupSearch),
 })
@@ -69,7 +69,7 @@ const AzureadSection = Type.Object({
   groupFilter: Type.Optional(Text),
 })
 
-/** The keys of config.yaml that say where users who are not local come from. */
+/** The keys of config.yaml for directories and providers of users who are not local. */
 export const PROVIDER_SECTIONS = {
   ldap: Type.Optional(LdapSection),
   oidc: Type.Optional(OidcSection),
@@ -82,25 +82,25 @@ interface Sections {
   readonly azuread?: Static<typeof AzureadSection>
 }
 
-/** A directory, with everything that was left out filled in. */
+/** A directory with all its settings. Those that were left out have their defaults. */
 export interface LdapSettings {
   readonly url: string
   readonly startTls: boolean
   readonly verify: boolean
   readonly ca: string | null
-  /** Null: the directory is searched without a name. */
+  /** Null: the service searches the directory without a login. */
   readonly bindCredential: string | null
   readonly searchBase: string
   readonly userFilter: string | null
   readonly usernameAttribute: string
   readonly mailAttribute: string
-  /** Attribute of a user that holds the DNs of groups; null: groups are only searched for. */
+  /** Attribute of a user with the DNs of groups; null: groups are only found by a search. */
   readonly groupsAttribute: string | null
   /** Canonical DN below which a group of `groupsAttribute` counts by its name; null: anywhere. */
   readonly groupsBase: string | null
-  /** How the groups that groups are in are found: by a rule of the directory, or step by step; null: they do not count. */
+  /** How groups in groups are found: by a rule of the directory, or step by step; null: they do not count. */
   readonly nested: { readonly how: 'rule' | 'walk'; readonly base: string } | null
-  /** Attributes by which the directory knows an entry for ever, the first that there is counts; empty: there only are names. */
+  /** Attributes with the permanent id of an entry. The first one that exists counts. Empty: only names count. */
   readonly idAttributes: readonly string[]
   readonly groupSearch: {
     readonly base: string
@@ -118,20 +118,20 @@ export type OpenIdKind = 'oidc' | 'azuread'
 export interface OpenIdSettings {
   readonly kind: OpenIdKind
   readonly issuer: string
-  /** Under which the same provider was known before. */
+  /** The earlier names of the same provider. */
   readonly formerIssuers: readonly string[]
   readonly clientId: string
   /** Null: a public client, which has no secret. */
   readonly clientCredential: string | null
   readonly scopes: readonly string[]
   readonly usernameClaim: string
-  /** Where the groups of a user are asked for: in a claim, or at Microsoft Graph. */
+  /** The source of a user's groups: a claim, or Microsoft Graph. */
   readonly groups: { readonly claim: string } | { readonly graphUrl: string }
-  /** A regular expression; only groups that match count. */
+  /** A regular expression. Only groups that match it count. */
   readonly groupFilter: string | null
 }
 
-/** Where users come from who are not local. */
+/** The directories and providers of users who are not local. */
 export interface ProviderConfig {
   readonly ldap?: LdapSettings
   readonly oidc?: OpenIdSettings
@@ -139,7 +139,7 @@ export interface ProviderConfig {
 }
 
 /**
- * What the sections mean, which have the shape of {@link PROVIDER_SECTIONS}.
+ * Reads sections in the shape of {@link PROVIDER_SECTIONS}.
  * @throws SectionProblem
  */
 export function readProviders(sections: Sections): ProviderConfig {
@@ -152,7 +152,7 @@ export function readProviders(sections: Sections): ProviderConfig {
   }
 }
 
-/** A slip of the pen must not turn a check off, and a secret must not stand here unnoticed. */
+/** Unknown keys are refused. A typing error must not turn off a check, and a secret must not be here without notice. */
 function refuseUnknownKeys(sections: Sections): void {
   const check = (value: object | undefined, schema: TObject, path: readonly string[]) => {
     const known = Object.keys(schema.properties)
@@ -213,7 +213,7 @@ function ldapSettings(section: Static<typeof LdapSection>): LdapSettings {
   }
 }
 
-/** Directories of the two families that there are: OpenLDAP and its relatives, Active Directory. */
+/** The defaults for the two families of directories: OpenLDAP and similar ones, Active Directory. */
 function idAttributesOf(given: string | undefined): readonly string[] {
   if (given === undefined) return ['entryUUID', 'objectGUID']
   return given === 'none' ? [] : [given]
@@ -264,7 +264,7 @@ function azureadSettings(section: Static<typeof AzureadSection>): OpenIdSettings
     formerIssuers: [],
     clientId: section.clientId,
     clientCredential: section.clientCredential ?? null,
-    // The least that shows somebody's own groups with their names.
+    // The smallest scope that shows the user's own groups with their names.
     scopes: ['openid', 'profile', 'email', `${graph.origin}/User.Read`, `${graph.origin}/GroupMember.Read.All`],
     usernameClaim: 'preferred_username',
     groups: { graphUrl: withoutSlash(graphUrl) },

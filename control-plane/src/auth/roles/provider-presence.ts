@@ -3,7 +3,7 @@ import { withoutSlash } from './provider-checks.js'
 import type { RoleConfig } from './role-config.js'
 import type { UserType } from '../../words/user-type.js'
 
-/** Where an account comes from. */
+/** The origin of an account. */
 interface Origin {
   readonly type: UserType
   readonly subject: string | null

@@ -32,11 +32,11 @@ export type Role = Readonly<Static<typeof RoleEntry>>
 /** The roles of config.yaml. */
 export interface RoleConfig {
   readonly roles: readonly Role[]
-  /** Where users come from who are not local; left out: nowhere. */
+  /** The directories and providers of users who are not local. If left out: there are none. */
   readonly providers?: ProviderConfig
-  /** What forms may refer to as `$(NAME.path)`. */
+  /** The constants that forms use as `$(NAME.path)`. */
   readonly constants?: Readonly<Record<string, unknown>>
-  /** How pages arrange forms, as it stands there; left out: the file does not say. */
+  /** How pages arrange forms, as the file has it. If left out: the file has no categories. */
   readonly categories?: readonly Category[]
 }
 
@@ -47,12 +47,12 @@ interface Category {
   readonly items?: Category[]
 }
 
-/** Where a form is that names no category. */
+/** The category of a form that names none. */
 export const DEFAULT_CATEGORY: Category = { name: 'Default', icon: 'bars' }
 const DEFAULT_ICON = DEFAULT_CATEGORY.icon
 const MAX_CATEGORY_DEPTH = 10
 
-/** What a first start writes. */
+/** The content that a first start writes. */
 export const FIRST_CONFIG = `# Roles: who belongs to them and what they may do. Changes count from the next request on.
 # groups: <type>/<group> such as local/ops, azuread/id:<object id>, ldap/dn:<distinguished name>; users: <type>/<username> such as ldap/jdoe.
 roles:
@@ -65,10 +65,7 @@ roles:
     options: {}
 `
 
-/**
- * Reads the text of config.yaml.
- * @throws YamlProblem when it is not what it should be
- */
+/** Reads the text of config.yaml. @throws YamlProblem when it has a mistake */
 export function parseRoleConfig(text: string): RoleConfig {
   const yaml = readYaml(text)
   const problem = problemWith(roleFile, yaml.value)
@@ -91,17 +88,17 @@ export function parseRoleConfig(text: string): RoleConfig {
       throw new YamlProblem(line, `${pattern} is not a regular expression for names of credentials`)
     })
   })
-  // Without it nobody could put the file's users right again, so it is an edit gone wrong.
+  // Without this role there would be no admin, so the edit must be a mistake.
   if (!seen.has('admin')) throw new YamlProblem(yaml.lineOf(['roles']), 'the role admin is missing')
   const providers = providersOf(sections, (path) => yaml.lineOf(path))
   const isObject = typeof constants === 'object' && constants !== null && !Array.isArray(constants)
-  // Through JSON: only plain values travel on.
+  // The values go through JSON, so only plain values are passed on.
   const kept = isObject ? { constants: JSON.parse(JSON.stringify(constants)) as Record<string, unknown> } : {}
   const categories = readCategories(categoriesInFile)
   return { roles, providers, ...kept, ...(categories.length === 0 ? {} : { categories }) }
 }
 
-/** An entry without a name is left out: only pages look at these, and a mistake must not hold up the roles. */
+/** An entry without a name is left out. Only pages use these entries, and a mistake must not affect the roles. */
 function readCategories(value: unknown, depth = 0): Category[] {
   if (!Array.isArray(value) || depth > MAX_CATEGORY_DEPTH) return []
   return (value as unknown[]).flatMap((entry) => {

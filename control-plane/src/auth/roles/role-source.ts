@@ -6,19 +6,19 @@ import { YamlProblem } from '../../yaml-text.js'
 import { lastGoodOf } from './last-good-file.js'
 import { FIRST_CONFIG, type RoleConfig, parseRoleConfig } from './role-config.js'
 
-/** Why the file as it is now is not in force. */
+/** Why the present file is not in force. */
 export interface RoleFileProblem {
   readonly file: string
   readonly line: number | null
   readonly reason: string
 }
 
-/** The roles as config.yaml has them now; a broken edit leaves the last good ones in force. */
+/** The present roles of config.yaml. After a broken edit, the last valid ones stay in force. */
 export interface RoleSource {
   current(): Promise<RoleConfig>
-  /** What is wrong with the file; null when it is in force as it stands. */
+  /** The mistake in the file; null when the present file is in force. */
   problem(): RoleFileProblem | null
-  /** Has a listener told of roles that were read again. */
+  /** Calls the listener when the roles were read again. */
   onChange(listener: (config: RoleConfig) => void): void
 }
 
@@ -28,9 +28,9 @@ interface Log {
 }
 
 /**
- * Reads the file, which is made when it is missing, and looks at it again when it changes. What is in force is kept as
- * a copy beside it, so that a start with a broken file takes the last good one, as a running service does.
- * @throws SettingsError when it cannot be read, or is wrong and no good one was kept
+ * Reads the file, and reads it again when it changes. A missing file is made. The version in force is kept as a copy
+ * beside the file. So a start with a broken file uses the last valid version, as a running service does.
+ * @throws SettingsError when the file cannot be read, or when it has a mistake and there is no valid copy
  */
 export async function openRoleSource(path: string, deps: { readonly log: Log }): Promise<RoleSource> {
   await createPrivateFile(path, FIRST_CONFIG)
@@ -39,14 +39,14 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
   const listeners: ((config: RoleConfig) => void)[] = []
   let asked = 0
   let taken = 0
-  /** Looks at the file at every request: one stat is cheap, and an edit counts from the next request on. */
+  /** Checks the file at every request. One stat is cheap, and so an edit counts from the next request on. */
   async function look(): Promise<void> {
     const turn = (asked += 1)
     try {
       const fingerprint = await fingerprintOf(path)
       if (fingerprint === seen) return
       const text = await readFile(path, 'utf8')
-      // A look that began later may have ended earlier, and knows better.
+      // A check that began later may have ended earlier. Its result is newer.
       if (turn < taken) return
       taken = turn
       seen = fingerprint
@@ -56,7 +56,7 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
       deps.log.info({ file: path }, 'roles were read again')
       for (const listener of listeners) listener(config)
     } catch (error) {
-      // A file that could not be read is read again, even if it comes back just as it was.
+      // A file that could not be read is read again, even if it comes back unchanged.
       if (!(error instanceof YamlProblem)) seen = ''
       const found = roleFileProblem(path, error)
       if (found.reason === problem?.reason && found.line === problem.line) return
@@ -81,7 +81,7 @@ interface FirstRoles {
   readonly problem: RoleFileProblem | null
 }
 
-/** @throws SettingsError when the file cannot be read, or is wrong and no good one was kept */
+/** @throws SettingsError when the file cannot be read, or when it has a mistake and there is no valid copy */
 async function firstRoles(path: string, log: Log): Promise<FirstRoles> {
   let seen = ''
   try {
@@ -92,7 +92,8 @@ async function firstRoles(path: string, log: Log): Promise<FirstRoles> {
     return { seen, config, problem: null }
   } catch (error) {
     const problem = roleFileProblem(path, error)
-    // A file that cannot be read says nothing about who has which rights. One that is wrong does: its edit failed.
+    // If the file cannot be read, nobody knows which rights it gives. If it has a mistake, an edit failed, and the
+    // version before it counts.
     const good = error instanceof YamlProblem ? await goodRoles(path) : null
     if (good === null) {
       throw new SettingsError(`${path}${problem.line === null ? '' : `, line ${problem.line}`}: ${problem.reason}`)
@@ -102,7 +103,7 @@ async function firstRoles(path: string, log: Log): Promise<FirstRoles> {
   }
 }
 
-/** The roles that were in force before; null when there are none, or not in a form that this release reads. */
+/** The roles that were in force before; null when there is no copy, or when this release cannot read it. */
 async function goodRoles(path: string): Promise<RoleConfig | null> {
   const text = await lastGoodOf(path).read()
   if (text === null) return null
@@ -114,7 +115,7 @@ async function goodRoles(path: string): Promise<RoleConfig | null> {
   }
 }
 
-/** Without the copy everything works but a later start with a broken file. So a full disk ends nothing here. */
+/** Without the copy, only a later start with a broken file fails. So a full disk is not an error here. */
 async function keepAsGood(path: string, text: string, log: Log): Promise<void> {
   try {
     await lastGoodOf(path).keep(text)
@@ -126,7 +127,7 @@ async function keepAsGood(path: string, text: string, log: Log): Promise<void> {
   }
 }
 
-/** Changes whenever the file does, also when an editor puts another file in its place. */
+/** A text that changes whenever the file changes, also when an editor replaces the file. */
 async function fingerprintOf(path: string): Promise<string> {
   const { ino, size, mtimeMs } = await stat(path)
   return `${ino} ${size} ${mtimeMs}`

@@ -5,11 +5,11 @@ import type { TokenScope } from './token-scopes.js'
 import type { UserType } from '../../words/user-type.js'
 
 export const ADMIN_ROLE = 'admin'
-/** The role that everyone has, and the name it had before. */
+/** The role that everyone has, and its earlier name. */
 export const EVERYONE_ROLE = 'default'
 const OLD_EVERYONE_ROLE = 'public'
 
-/** Options of roles that gate actions, all resolved: an admin holds every one. */
+/** The options of roles that allow actions, after all roles were combined. An admin has all of them. */
 export interface RoleOptions {
   readonly allowVerboseMode: boolean
   readonly allowJobRelaunch: boolean
@@ -18,16 +18,19 @@ export interface RoleOptions {
   readonly allowApiTokens: boolean
 }
 
-/** What pages make their menus of, in the words of the product family. Nothing in this service hangs on these. */
+/**
+ * The options from which pages make their menus, in the words of the product family. This service itself does not use
+ * them.
+ */
 export type PageOptions = Readonly<Record<string, boolean>>
 
-/** What decides about a user's roles. */
+/** The facts that decide about a user's roles. */
 export interface RoleSubject {
   readonly type: UserType
   readonly username: string
   /** With prefix: `local/ops`. */
   readonly groups: readonly string[]
-  /** Another account had this name before, or has gone: what names the user does not mean this one. */
+  /** Another account had this name before. So roles that name the user do not mean this account. */
   readonly isLaterOfName: boolean
 }
 
@@ -36,7 +39,7 @@ export function roleSubjectOf({ type, username, groups, nameHadBy }: StoredUser)
   return { type, username, groups: groups.map((group) => `${type}/${group}`), isLaterOfName: nameHadBy !== null }
 }
 
-/** What the roles give a user. */
+/** The rights that the roles give a user. */
 export interface RoleGrant {
   readonly roles: readonly string[]
   /** Roles that name the user, and mean an account that had this name before. */
@@ -48,11 +51,11 @@ export interface RoleGrant {
   readonly allowedRunners: readonly string[] | null
   /** Regular expressions for whole names of credentials. Null: not limited. */
   readonly allowedCredentials: readonly string[] | null
-  /** What API tokens may be used for. Null: not limited. */
+  /** The scopes that API tokens may have. Null: not limited. */
   readonly tokenScopes: readonly TokenScope[] | null
 }
 
-/** What an option is when no role names it. */
+/** The value of an option that no role names. */
 const BUILT_IN: RoleOptions = {
   allowVerboseMode: true,
   allowJobRelaunch: false,
@@ -61,10 +64,10 @@ const BUILT_IN: RoleOptions = {
   allowApiTokens: false,
 }
 
-/** Options that had another name before; a role that only says the old one means the new one. */
+/** Options with an earlier name. A role that only has the earlier name means the new one. */
 const OLD_NAMES: Partial<Record<keyof RoleOptions, string>> = { allowApiTokens: 'extendedTokenExpiration' }
 
-/** What of a page is shown when no role says it: to everybody, or to admins. */
+/** The parts of a page that are shown if no role names them: to everybody, or to admins. */
 const SHOWN_TO = {
   showJobs: 'all',
   showExtravars: 'all',
@@ -75,7 +78,7 @@ const SHOWN_TO = {
   showLogs: 'admins',
 } as const
 
-/** What this service does not have, whatever a role says: pages lead nobody there. */
+/** Features that this service does not have. They are always off, so that pages have no links to them. */
 const NOT_THERE = [
   'allowBackupOps',
   'allowScheduledJobs',
@@ -88,8 +91,9 @@ const NOT_THERE = [
 const OPTION_NAMES = Object.keys(BUILT_IN) as (keyof RoleOptions)[]
 
 /**
- * The roles of a user and what they add up to: an option that several roles name is on only if all of them say so,
- * the everyone role fills what is still unset, then the built-in defaults. An admin has every option and no limit.
+ * The roles of a user, and their rights together. An option that several roles name is on only if all of them turn it
+ * on. If no role names it, the role of everyone counts, and then the built-in default. An admin has every option and no
+ * limit.
  */
 export function grantOf(subject: RoleSubject, config: RoleConfig): RoleGrant {
   const own = config.roles.filter((role) => !isEveryone(role.name) && hasMember(role, subject))
@@ -116,7 +120,7 @@ export function isEveryone(role: string): boolean {
 
 function hasMember(role: Role, subject: RoleSubject): boolean {
   if (membersOf(role).groups.some((group) => subject.groups.includes(group))) return true
-  // A role means the account, and a name may be given to somebody else when its account is gone.
+  // A role means an account. When the account is gone, somebody else may get its name.
   return !subject.isLaterOfName && isNamed(role, subject)
 }
 
@@ -128,10 +132,13 @@ function isNamed(role: Role, { type, username }: RoleSubject): boolean {
   return membersOf(role).users.has(`${type}/${usernameKey(username)}`)
 }
 
-/** Whom a role names, in the forms in which groups are stored and names are compared; roles are read seldom and asked often. */
+/**
+ * The groups and users that a role names, in the forms that are stored and compared. They are computed once, because
+ * roles are read rarely and used often.
+ */
 const known = new WeakMap<Role, { readonly groups: readonly string[]; readonly users: ReadonlySet<string> }>()
 
-/** A user as a role names them, in the form in which names are compared. */
+/** A user that a role names, in the form in which names are compared. */
 export function userKey(text: string): string {
   const slash = text.indexOf('/')
   return `${text.slice(0, slash)}/${usernameKey(text.slice(slash + 1))}`
@@ -167,11 +174,11 @@ function resolvePageOptions(own: readonly Role[], everyone: readonly Role[], isA
     return [name, named.length > 0 ? named.every(Boolean) : filled]
   })
   const options = Object.fromEntries([...shown, ...NOT_THERE.map((name): [string, boolean] => [name, false])])
-  // Pages write this one in two ways.
+  // Pages use two spellings of this option.
   return { ...options, showExtraVars: options.showExtravars ?? true }
 }
 
-/** Nobody is limited until a role of theirs lists such things; then they have what their roles list together. */
+/** A user is not limited until one of their roles has such a list. Then all lists of their roles together count. */
 function unionOf<What extends 'runners' | 'credentials' | 'scopes'>(
   what: What,
   roles: readonly Role[],

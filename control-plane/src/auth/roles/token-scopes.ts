@@ -3,7 +3,7 @@ import { TOKEN_SCOPES, type TokenScope } from '../../store/accounts/api-tokens.j
 export { TOKEN_SCOPES, type TokenScope }
 
 /**
- * What both lists allow. `launch` allows to read, too, and `admin` is everything.
+ * The scopes that both lists allow. `launch` includes reading, and `admin` includes everything.
  * @returns null for everything
  */
 export function narrowest(
@@ -14,12 +14,12 @@ export function narrowest(
   return level === TOKEN_SCOPES.length ? null : TOKEN_SCOPES.slice(0, level)
 }
 
-/** Whether what a route needs is among what a token may be used for. */
+/** Whether the scopes of a token allow the scope that a route needs. */
 export function allowsScope(scopes: readonly TokenScope[] | null, needed: TokenScope): boolean {
   return scopes === null || scopes.includes(needed)
 }
 
-/** How many of the scopes, from the first one on, a list allows. */
+/** The number of scopes, from the first one on, that a list allows. */
 function levelOf(scopes: readonly TokenScope[] | null): number {
   if (scopes === null) return TOKEN_SCOPES.length
   return Math.max(0, ...scopes.map((scope) => TOKEN_SCOPES.indexOf(scope) + 1))

@@ -10,22 +10,22 @@ import { isProviderThere } from '../roles/provider-presence.js'
 import type { RoleSource } from '../roles/role-source.js'
 import { hashOf, randomName } from './tokens.js'
 
-/** How often the end of a session that is used is moved on, in milliseconds. */
+/** How often the end of a used session is moved on, in milliseconds. */
 const KEEP_EVERY_MS = 60_000
 
 /**
- * Sessions of browsers. A page holds no token: the browser keeps a cookie that no script can read, and of its secret only
- * the hash is stored. Such a session is over when it was not used for a while, and at the latest after SESSION_MAX_AGE.
+ * Sessions of browsers. A page has no token. The browser has a cookie that no script can read. The database has only
+ * the hash of its secret. Such a session ends when it is not used for a while, and after SESSION_MAX_AGE at the latest.
  */
 export interface BrowserSessions {
   /**
-   * Begins a session for the account as it was when its password was checked.
+   * Begins a session for the account whose password was just checked.
    * @param address of the client, for the list of sessions
    * @returns the value of the cookie
-   * @throws UnauthenticatedError when it was blocked, deleted or given another password meanwhile
+   * @throws UnauthenticatedError when the account was blocked, deleted or got another password meanwhile
    */
   begin(user: StoredUser, address: string): Promise<string>
-  /** Who a cookie belongs to, with the roles as they are now. @throws UnauthenticatedError */
+  /** The owner of a cookie, with the present roles. @throws UnauthenticatedError */
   authenticate(cookie: string): Promise<Caller>
   /** Longest life of such a session, in milliseconds. */
   readonly mostMs: number
@@ -36,7 +36,7 @@ export interface BrowserSessionDependencies {
   readonly store: Store
   readonly roles: RoleSource
   readonly clock: Clock
-  /** How long a session lasts that is not used, in milliseconds. */
+  /** How long an unused session lasts, in milliseconds. */
   readonly idleMs: number
   /** Longest life of a session, in milliseconds. */
   readonly mostMs: number
@@ -79,7 +79,8 @@ export function createBrowserSessions(deps: BrowserSessionDependencies): Browser
       }
       const config = await roles.current()
       if (!isProviderThere(found.user, config)) {
-        // Like a session with tokens at its refresh: it does not come back with the provider.
+        // The session ends for good, like a session with tokens at its refresh. It does not come back when the provider
+        // is configured again.
         await store.write('sessions.end', (queries) => deleteSession(queries, id))
         throw sessionOver()
       }

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * The unit that counts as one client: an IPv4 address, or the /64 of an IPv6 address, because whoever has one address
+ * The unit that counts as one client: an IPv4 address, or the /64 of an IPv6 address, because a client with one address
  * of a /64 has all of them.
  */
 export function networkOf(address: string): string {

@@ -18,25 +18,28 @@ import type { RoleSource } from '../roles/role-source.js'
 import { ADMIN_ROLE } from '../roles/roles.js'
 import { type TokenPair, type TokenUser, type Tokens, hashOf, invalidToken, randomId, randomName } from './tokens.js'
 
-/** The signed-in sessions: begun by a sign-in, carried on by refresh tokens, alive as long as the database says so. */
+/**
+ * The sessions of sign-ins with tokens. A sign-in begins a session, and refresh tokens continue it. The database
+ * decides whether it is valid.
+ */
 export interface Sessions {
   /**
-   * Begins a session for the account as it was when its password was checked.
+   * Begins a session for the account whose password was just checked.
    * @param address of the client, for the list of sessions
-   * @throws UnauthenticatedError when it was blocked, deleted or given another password meanwhile
+   * @throws UnauthenticatedError when the account was blocked, deleted or got another password meanwhile
    */
   begin(user: StoredUser, address: string): Promise<TokenPair>
   /**
-   * A new pair for a refresh token, which works once. One that is used again was stolen or is a mistake, nobody can
-   * tell which, so the session ends.
-   * @param onUser told whose session it is as soon as that is known, also when the token is refused then
+   * Gives a new pair of tokens for a refresh token. A refresh token works once. If it is used again, it was stolen or
+   * used by mistake. Nobody can know which, so the session ends.
+   * @param onUser called as soon as the owner of the session is known, also when the token is refused afterwards
    * @throws UnauthenticatedError
    */
   refresh(refreshToken: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
   end(sessionId: string): Promise<void>
-  /** Who a bearer token belongs to, with the roles as they are now. @throws UnauthenticatedError */
+  /** The owner of a bearer token, with the present roles. @throws UnauthenticatedError */
   authenticate(accessToken: string): Promise<Caller>
-  /** Those of the sessions that still are good: not ended, not expired, the account enabled. */
+  /** Selects the sessions that are still valid: not ended, not expired, and with an enabled account. */
   aliveOf(sessionIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
@@ -48,7 +51,7 @@ export interface SessionDependencies {
   readonly clock: Clock
   readonly accessTokenMs: number
   readonly refreshTokenMs: number
-  /** Longest life of a session, however often it is carried on, in milliseconds. */
+  /** Longest life of a session, however often it is refreshed, in milliseconds. */
   readonly sessionMaxMs: number
 }
 
@@ -56,10 +59,10 @@ export interface SessionDependencies {
 export function createSessions(deps: SessionDependencies): Sessions {
   const { store, tokens, clock } = deps
 
-  /** When a session is over that was begun then and is carried on now. */
+  /** The end of a session that began at that time and is refreshed now. */
   const endOf = (begun: number, now: number) => Math.min(now + deps.refreshTokenMs, begun + deps.sessionMaxMs)
 
-  /** The user of a session that is alive, or null. */
+  /** The user of a valid session, or null. */
   async function aliveUser(sessionId: string): Promise<StoredUser | null> {
     const user = await findSessionUser(store.read, sessionId, clock.now())
     return user?.enabled ? user : null
@@ -131,7 +134,7 @@ export function createSessions(deps: SessionDependencies): Sessions {
   }
 }
 
-/** The tokens of a session, with the roles as they are now. */
+/** The tokens of a session, with the present roles. */
 async function pairOf(
   { tokens, roles, accessTokenMs }: SessionDependencies,
   stored: StoredUser,
@@ -148,10 +151,10 @@ async function pairOf(
   return { token, refreshtoken }
 }
 
-/** A token travels in the header of every request, which has a limit; a user may have any number of roles. */
+/** A token is in the header of every request, and a header has a limit. But a user may have any number of roles. */
 const MAX_ROLES_LENGTH = 4000
 
-/** What pages of the product family read out of the token: who is signed in, and what to show them. */
+/** The data that pages of the product family read from the token: who is signed in, and what to show. */
 function tokenUser({
   username,
   id,

@@ -7,17 +7,20 @@ import { type Secrets, secretsOf } from '../../secrets/secret-ring.js'
 const ISSUER = 'holdfast'
 const ALGORITHM = 'HS256'
 
-/** What a client holds of its session. */
+/** The tokens of a session that a client has. */
 export interface TokenPair {
-  /** Short-lived, the bearer of requests. */
+  /** The short-lived bearer token for requests. */
   readonly token: string
-  /** Good once, for the next pair. */
+  /** Works once, for the next pair. */
   readonly refreshtoken: string
-  /** There when the password has to be changed before anything else can be done. */
+  /** True when the user has to change the password first. Otherwise it is missing. */
   readonly passwordMustChange?: boolean
 }
 
-/** Who a token belongs to, for pages that read it. This service never does: it looks at the roles at every request. */
+/**
+ * The owner of a token, for pages that read it. This service never reads it, because it uses the present roles at every
+ * request.
+ */
 export interface TokenUser {
   readonly username: string
   readonly id: number
@@ -28,13 +31,13 @@ export interface TokenUser {
   readonly mustChangePassword?: boolean
 }
 
-/** The signed tokens: they only say which session is meant; whether it is alive stands in the database. */
+/** The signed tokens. They only name a session. The database decides whether it is valid. */
 export interface Tokens {
   signAccess(claims: {
     readonly userId: number
     readonly sessionId: string
     readonly expiresAt: number
-    /** Readable for whoever holds the token. */
+    /** Everybody who has the token can read this. */
     readonly user?: TokenUser
   }): Promise<string>
   signRefresh(claims: {
@@ -48,7 +51,7 @@ export interface Tokens {
   readRefresh(token: string): Promise<{ readonly sessionId: string; readonly refreshId: string }>
 }
 
-/** @param secrets ACCESS_TOKEN_SECRET: the first one signs, what any of them signed is good */
+/** @param secrets ACCESS_TOKEN_SECRET: the first one signs, and signatures of all of them are valid */
 export function createTokens(secrets: Secrets, clock: Clock): Tokens {
   const keys = () => secretsOf(secrets).map((secret) => new TextEncoder().encode(secret))
 
@@ -66,7 +69,7 @@ export function createTokens(secrets: Secrets, clock: Clock): Tokens {
     return verified(token, keys()[0] ?? new Uint8Array())
   }
 
-  /** Whether a signature is of this secret, whatever else is wrong with the token. */
+  /** Whether a signature was made with this secret. The token may have other errors. */
   async function isSignedWith(token: string, key: Uint8Array): Promise<boolean> {
     return compactVerify(token, key).then(
       () => true,
@@ -113,12 +116,12 @@ export function randomId(): string {
   return randomBytes(24).toString('base64url')
 }
 
-/** An id that cannot be guessed either, in hexadecimal digits: no command line takes it for a flag. */
+/** An id that cannot be guessed, in hexadecimal digits, so that no command line mistakes it for a flag. */
 export function randomName(): string {
   return randomBytes(12).toString('hex')
 }
 
-/** What is stored of an id that must stay the client's secret. */
+/** The stored hash of an id that only the client may know. */
 export function hashOf(id: string): string {
   return createHash('sha256').update(id).digest('hex')
 }

@@ -36,7 +36,7 @@ export interface ExternalSignIn {
   admit(identity: Identity, onUser: (user: StoredUser) => void): Promise<StoredUser>
   /** The question to a signed-in user whether a program may use their account. */
   readonly questions: Questions
-  /** Logs a warning when a setting is missing without which nobody can sign in at a provider. */
+  /** Logs a warning when a setting is missing that every sign-in at a provider needs. */
   check(): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export function createExternalSignIn(deps: ExternalSignInDependencies): External
   const directory = createDirectory({ secrets, clock, log, folder: deps.folder })
   const advice = createRoleAdvice({ store, log })
   const accountOf = createAdmission({ roles, users: createExternalUsers({ store, clock }), advice, log })
-  // Nothing waits for this advice, and a database that does not answer for a moment must not make the start fail.
+  // The start does not wait for this advice. So a database that does not answer for a moment does not make it fail.
   const look = (config: RoleConfig) =>
     advice.look(config).catch((error: unknown) => log.warn({ err: error }, 'the roles could not be looked at'))
   roles.onChange((config) => void look(config))
@@ -104,7 +104,7 @@ export function createExternalSignIn(deps: ExternalSignInDependencies): External
   }
 }
 
-/** Lets somebody in whom a directory or provider knows: gives their account, or null with the reason in the log. */
+/** Gives the account of a user whom a directory or provider knows, or null. Then the reason is in the log. */
 function createAdmission(deps: {
   readonly roles: RoleSource
   readonly users: ExternalUsers

@@ -7,19 +7,19 @@ import { type StoredUser, findUser } from '../../store/accounts/users.js'
 import type { Sessions } from '../sessions/sessions.js'
 import { type TokenPair, hashOf, randomId } from '../sessions/tokens.js'
 
-/** How long a code is good, in milliseconds. */
+/** How long a code is valid, in milliseconds. */
 const CODE_MS = 60_000
 
 /**
- * Codes that a browser carries to the client that opened it, in the place of tokens, which must stand in no address. A
- * code is good once, for a minute, and only together with the verifier whose hash the client gave beforehand.
+ * Codes that a browser brings to the client that opened it. Tokens must not be in an address, so the address has a code
+ * instead. A code works once, within a minute, and only together with the verifier whose hash the client sent before.
  */
 export interface SignInCodes {
   /** @param challenge SHA-256 of the client's verifier, base64url */
   give(user: Pick<StoredUser, 'id'>, challenge: string): Promise<string>
   /**
-   * Begins a session. A wrong verifier uses the code up, too.
-   * @param onUser told whose it is as soon as that is known
+   * Begins a session. A wrong verifier also uses up the code.
+   * @param onUser called as soon as the owner of the code is known
    * @throws UnauthenticatedError
    */
   redeem(code: string, verifier: string, address: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>

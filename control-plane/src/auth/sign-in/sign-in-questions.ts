@@ -13,16 +13,17 @@ export interface AskedQuestion {
 }
 
 /**
- * Whether a program that opened the browser may be signed in. Anybody may send somebody a link that begins a sign-in, and
- * a provider that knows them asks nothing: so they are asked here, once, before the program gets its code. The question is
- * in a cookie of the browser, and the answer only counts together with the ticket that stands in the page.
+ * The question whether a program that opened the browser may be signed in. An attacker may send a user a link that
+ * begins a sign-in, and a provider that knows the user asks nothing. So the user is asked here, once, before the
+ * program gets its code. The question is in a cookie of the browser. The answer only counts together with the ticket
+ * that is in the page.
  */
 export interface Questions {
   /** @returns the value of the cookie */
   ask(user: StoredUser, client: FlowClient): Promise<string>
-  /** @throws UnauthenticatedError when there is no question, or not any more, or its account is gone */
+  /** @throws UnauthenticatedError when there is no question (any more), or when its account is gone */
   read(cookie: string | undefined): Promise<AskedQuestion>
-  /** The same, for an answer. @throws UnauthenticatedError also when the ticket is another one */
+  /** The same, for an answer. @throws UnauthenticatedError also when the ticket is wrong */
   answered(cookie: string | undefined, ticket: string): Promise<AskedQuestion>
 }
 

@@ -18,55 +18,58 @@ import type { TokenPair } from '../sessions/tokens.js'
 const MINUTE = 60_000
 
 /**
- * Limits on guessing. None of them lets a stranger keep a user out: five failures hold back a name only at the address that
- * failed, thirty hold back an address, and fifty failures at one name, from wherever, hold the name back at addresses
- * from which its user never signed in. The last two do not count where the user has signed in before. The first time
- * takes 15 minutes, each further one twice as long as the one before.
+ * Limits on guessing. With none of them a stranger can lock out a user. Five failures lock a name only for the address
+ * that failed. Thirty failures lock an address. Fifty failures for one name, from any addresses, lock the name for
+ * addresses from which its user never signed in. The last two do not count at an address from which the user has signed
+ * in before. The first lock takes 15 minutes, and each further one twice as long as the one before.
  */
 export const ACCOUNT_LIMIT: FailureLimit = { failures: 5, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
 const ADDRESS_LIMIT: FailureLimit = { failures: 30, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
 const NAME_LIMIT: FailureLimit = { failures: 50, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
 
-/** How long it counts that somebody has signed in from a network, in milliseconds. */
+/** How long a sign-in from a network counts, in milliseconds. */
 export const NETWORK_KNOWN_MS = 30 * 24 * 60 * MINUTE
 
-/** Checking who somebody is by a password, with the limits on guessing. */
+/** Checks names and passwords, with the limits on guessing. */
 export interface SignIn {
   /**
    * Begins a session.
-   * @param address the client's, for the limit on guessing
-   * @param onUser told whose session it is as soon as it begins
+   * @param address that of the client, for the limit on guessing
+   * @param onUser called with the owner of the session as soon as it begins
    * @throws UnauthenticatedError the same for an unknown name, a wrong password and a blocked account
-   * @throws TooManyError when the account or the address is held back
-   * @throws UnavailableError when the directory would have to be asked and cannot be; this counts as no failure
+   * @throws TooManyError when the account or the address is locked
+   * @throws UnavailableError when the directory has to be asked and does not answer. This does not count as a failure
    */
   signIn(username: string, password: string, address: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
   /**
-   * Who has this name and password; begins no session. Throws as {@link signIn} does.
-   * @param address the client's, for the limit on guessing
+   * The account with this name and password. It begins no session. Throws as {@link signIn} does.
+   * @param address that of the client, for the limit on guessing
    */
   identify(username: string, password: string, address: string): Promise<StoredUser>
   /**
-   * Checks the password of the local account of somebody who is signed in; wrong ones count like failed sign-ins.
+   * Checks the password of the local account of a signed-in user. Wrong passwords count like failed sign-ins.
    * @returns whether it is right
    * @throws TooManyError
    */
   confirm(username: string, password: string, address: string): Promise<boolean>
-  /** The account that a sign-in with this name is for, for the audit; never to be told to who signs in. */
+  /** The account with this name, for the audit trail. The client that signs in must not learn it. */
   knownAs(username: string): Promise<StoredUser | null>
 }
 
 /** Names and passwords that a directory knows. */
 export interface DirectorySignIn {
   isOn(): Promise<boolean>
-  /** The account of who has this name and password there, and is not blocked here; else null. @throws UnavailableError */
+  /**
+   * The account of the user with this name and password there, if it is not blocked here; else null.
+   * @throws UnavailableError
+   */
   signIn(username: string, password: string): Promise<StoredUser | null>
 }
 
 /** What the metrics count. */
 export interface SignInMeters {
   signInFailed(): void
-  /** An account or an address is held back from now on. */
+  /** From now on an account or an address is locked. */
   heldBack(): void
 }
 
@@ -80,14 +83,17 @@ export interface SignInDependencies {
   readonly meters?: SignInMeters
 }
 
-/** Failures are counted by the name as it was typed, whether there is such an account or not. */
+/** Failures are counted for the name that was typed, also if there is no such account. */
 const nameKey = (username: string) => `user:local/${usernameKey(username)}`
 const addressKey = (network: string) => `address:${network}`
-/** Begins the keys of a name at each address; quoted, so that no name is the beginning of another. */
+/**
+ * The prefix of the keys of a name at each address. The name is quoted, so that no name is the beginning of another
+ * one.
+ */
 const atEachAddress = (username: string) => `user:local/${JSON.stringify(usernameKey(username))}@`
 const atAddress = (username: string, network: string) => `${atEachAddress(username)}${network}`
 
-/** What was counted at a name is forgotten, from wherever it was tried: a new password is not the one that was guessed at. */
+/** Forgets all failures of a name, from all addresses. The guesses were for the old password, not for the new one. */
 export async function forgetGuesses(queries: Queries, username: string): Promise<void> {
   await forgetFailures(queries, nameKey(username))
   await forgetFailuresOf(queries, atEachAddress(username))
@@ -111,7 +117,7 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     }
   }
 
-  /** The account that a sign-in with this name is for. */
+  /** The account with this name. */
   async function accountOf(username: string): Promise<StoredUser | null> {
     const local = await findUserByName(store.read, 'local', username)
     return local ?? ((await deps.directory.isOn()) ? findUserByName(store.read, 'ldap', username) : null)
@@ -124,18 +130,19 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     where: 'local' | 'everywhere',
   ): Promise<StoredUser | null> {
     const network = networkOf(address)
-    // One guess at a time of an address at an account: guesses made at once would all see the count of before.
+    // For each address and account, one guess runs at a time. Guesses at the same time would all see the same number of
+    // failures.
     return oneAfterTheOther(atAddress(username, network), async () => {
       await refuseHeldBack(username, network)
       const local = await localAccount(deps, username, password)
-      // A local password is never shown to the directory.
+      // The directory never gets a local password.
       const asksDirectory = where === 'everywhere' && !local.isKnown
       const accepted = asksDirectory ? await deps.directory.signIn(username, password) : local.user
       const held = await store.write('sign-in.count', async (queries) => {
         const now = clock.now()
         if (accepted) {
           await forgetFailures(queries, atAddress(username, network))
-          // It may have been deleted meanwhile; then there is nobody to remember.
+          // The account may have been deleted meanwhile. Then there is nothing to store.
           if (await findUser(queries, accepted.id)) await noteNetwork(queries, accepted.id, network, now)
           return []
         }
@@ -169,7 +176,7 @@ export function createSignIn(deps: SignInDependencies): SignIn {
   }
 }
 
-/** The local account of that name with its password, or null; `isKnown` says whether there is one at all. */
+/** The local account with that name and password, or null. `isKnown` says whether there is an account with the name. */
 async function localAccount(
   { store, passwords }: Pick<SignInDependencies, 'store' | 'passwords'>,
   username: string,
@@ -186,7 +193,7 @@ function createLine(): <T>(key: string, task: () => Promise<T>) => Promise<T> {
   return async (key, task) => {
     const before = lastOf.get(key) ?? Promise.resolve()
     const mine = before.then(task)
-    // The line is only about order; whoever gave the task hears of its failure.
+    // The queue only keeps the order. The caller of the task gets its error.
     const quiet = mine.catch(() => undefined)
     lastOf.set(key, quiet)
     try {

@@ -10,8 +10,8 @@ import { ACCOUNT_LIMIT, NETWORK_KNOWN_MS } from './sign-in.js'
 const SWEEP_EVERY_MS = 10 * 60_000
 
 /**
- * Makes the part that removes sessions, codes and counts of failed sign-ins that are over. They mean nothing while they
- * are there.
+ * Makes the part that removes old sessions, codes and counts of failed sign-ins. They have no effect any more before
+ * they are removed.
  */
 export function createSignInSweeper(
   deps: SweepDependencies & { readonly store: Store; readonly clock: Clock },

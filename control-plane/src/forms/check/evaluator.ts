@@ -1,9 +1,11 @@
-/** The result of an expression. `isAsking`: it needs an answer that is not there yet. */
+/** The result of an expression. `isAsking`: it needs an answer that is not known yet. */
 export type Evaluated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: string; readonly isAsking?: boolean }
 
-/** What a script learns that asks: the answer, why there is none, or null when it is not there yet. */
+/**
+ * The answer for a script that asks: the answer itself, the reason why there is none, or null when it is not known yet.
+ */
 export type AskInScript = (
   name: string,
   given: readonly unknown[],
@@ -11,7 +13,7 @@ export type AskInScript = (
 
 /**
  * Runs JavaScript and patterns of form files. Both may be slow, by mistake or because of what a user typed. So both
- * have a time limit. They can reach only the values that they are given.
+ * have a time limit. They can use only the values that they get.
  */
 export interface Evaluator {
   /**

@@ -3,12 +3,12 @@ import { fillText } from '../values/placeholders.js'
 import { runFieldScript } from './computed.js'
 import type { Scope } from './scope-type.js'
 
-/** The value of a field for which the client sent nothing, or why that cannot be known. */
+/** The value of a field for which the client sent nothing, or why it cannot be known. */
 type Fallback = { readonly value: unknown } | { readonly waiting: string }
 
 /**
- * What the client sent under the field's name, or its default when it sent no such key. Null means that the client
- * chose nothing.
+ * The value that the client sent under the field's name, or the default of the field when it sent no such key. Null
+ * means that the client chose nothing.
  */
 export function sentOrDefault(field: Field, scope: Scope): Fallback {
   return Object.hasOwn(scope.sent, field.name) ? { value: scope.sent[field.name] } : defaultOf(field, scope)

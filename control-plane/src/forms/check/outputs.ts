@@ -3,7 +3,7 @@ import { outputOf, putField } from '../values/extravars.js'
 import type { FieldValue } from './field-value.js'
 import type { Scope } from './scope-type.js'
 
-/** What a launch takes of the fields of a scope. */
+/** The results of the fields of a scope that a launch uses. */
 export function createOutputs(
   fields: readonly Field[],
   valueOf: (field: Field) => FieldValue,

@@ -7,7 +7,7 @@ import { isBlank, isEmpty, isSame } from '../values/plain.js'
 import type { ValidationError } from './report.js'
 import type { VerifiedUpload } from '../values/uploads.js'
 
-/** What rules may look at in addition to the value. */
+/** The facts that rules may use in addition to the value. */
 export interface RuleContext {
   readonly evaluator: Evaluator
   /** The complete value of another field. */
@@ -35,7 +35,10 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['sameAs', sameAs],
 ]
 
-/** The rules of a field that its value breaks, in their order. The field is shown and its value could be read. */
+/**
+ * The rules of a field that its value breaks, in their order. Call it for a field that is shown and whose value could
+ * be read.
+ */
 export function brokenRules(field: Field, value: unknown, context: RuleContext): ValidationError[] {
   const broken: ValidationError[] = []
   for (const [type, rule] of RULES) {
@@ -57,7 +60,7 @@ function isGiven(field: Field, value: unknown): boolean {
   return !isBlank(value)
 }
 
-/** A limit that cannot be known, or that is no number, is not applied. */
+/** A limit that cannot be known, or that is not a number, is not applied. */
 function boundOf(bound: Limit | null, resolve: Resolve): number | null {
   if (bound === null) return null
   if (typeof bound === 'number') return bound
@@ -67,7 +70,7 @@ function boundOf(bound: Limit | null, resolve: Resolve): number | null {
   return Number.isNaN(value) ? null : value
 }
 
-/** An object is no amount. Its `valueOf` is not called, because the client may have sent any object. */
+/** An object is not a number. Its `valueOf` is not called, because the client may have sent any object. */
 function amountOf(value: unknown): number {
   return typeof value === 'object' ? Number.NaN : Number(value)
 }

@@ -6,7 +6,7 @@ import { type PlainObject, isPlainObject } from '../values/plain.js'
 export interface UnknownName {
   /** For a field in a wizard step: `step.field`. */
   readonly name: string
-  /** The name that was probably meant; null: none is near. */
+  /** The name that was probably meant; null: there is no similar name. */
   readonly nearest: string | null
 }
 

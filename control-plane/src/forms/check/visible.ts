@@ -1,7 +1,7 @@
 import type { Dependency, Field } from '../fields/field.js'
 import { isPlainObject } from '../values/plain.js'
 
-/** What a condition needs to know of another field. */
+/** The facts about another field that a condition needs. */
 export interface DependencyTarget {
   /** Undefined for a field that is hidden or does not exist. */
   readonly value: unknown
@@ -17,7 +17,7 @@ export interface DependencyLookup {
   isValid(name: string): boolean | null
 }
 
-/** Whether a field is shown; null when that depends on something that cannot be known. */
+/** Whether a field is shown; null when this depends on a value that cannot be known. */
 export function isVisible(field: Field, lookup: DependencyLookup): boolean | null {
   if (field.dependencies === null) return true
   const held = field.dependencies.map((dependency) => holds(dependency, lookup))

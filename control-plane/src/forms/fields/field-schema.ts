@@ -9,7 +9,7 @@ const Bound = Type.Optional(Type.Union([Type.Number(), Text]))
 const Description = Type.Optional(Type.Union([Text, Type.Null()]))
 const Comparison = Type.Optional(Type.Object({ field: Name, description: Description }))
 
-/** Names under which the product family knows special kinds of expressions. */
+/** The names of special kinds of expressions in the product family. */
 const FIELD_ALIASES = ['local', 'local_out', 'credential'] as const
 
 /** Names of types in older forms: `query` is an enum, `table` a list. */
@@ -32,7 +32,7 @@ export const FieldFile = Type.Object({
   maxValue: Bound,
   minLength: Bound,
   maxLength: Bound,
-  // As a text it is only the expression.
+  // A text stands for the expression alone.
   regex: Type.Optional(Type.Union([Type.Object({ expression: Text, description: Description }), Text])),
   validIf: Comparison,
   validIfNot: Comparison,

@@ -17,7 +17,7 @@ export const FIELD_TYPES = [
 /** One of {@link FIELD_TYPES}. */
 export type FieldType = (typeof FIELD_TYPES)[number]
 
-/** Where a field's value comes from; for choices and lists, where the options or the first rows come from. */
+/** The source of a field's value. For choices and lists it is the source of the options or the first rows. */
 export type FieldSource =
   | { readonly kind: 'client' }
   | { readonly kind: 'constant'; readonly value: unknown }
@@ -41,7 +41,7 @@ export type Dependency =
 /** How several conditions of a field count together. */
 export type DependencyFn = 'and' | 'or' | 'nand' | 'nor'
 
-/** A bound as the file has it: a number, or a text that may hold placeholders. */
+/** A limit as the file has it: a number, or a text that may contain placeholders. */
 export type Limit = number | string
 
 /** A regular expression that a value has to match, and the message if it does not. */
@@ -73,10 +73,10 @@ export interface FieldRules {
   readonly sameAs: string | null
 }
 
-/** What a date field asks for. */
+/** The kinds of date fields. */
 export type DateType = 'date' | 'datetime' | 'time' | 'month' | 'year' | 'week'
 
-/** Keys that say what was done to the rows of a list. */
+/** The keys that mark what was done with the rows of a list. */
 export interface RowMarkers {
   readonly insert: string | null
   readonly update: string | null
@@ -92,9 +92,9 @@ export interface Field {
   readonly type: FieldType
   readonly label: string
   readonly source: FieldSource
-  /** How long an answer of its source is good for, in milliseconds. Undefined: as long as usual. */
+  /** How long an answer of its source is used, in milliseconds. Undefined: for the default time. */
   readonly keepMs?: number
-  /** Computed, and the client may put a value of its own in place. */
+  /** The value is computed, but the client may replace it. */
   readonly editable: boolean
   /** Null: always shown. An empty list is a condition, too: `or` of nothing is never true. */
   readonly dependencies: readonly Dependency[] | null
@@ -124,7 +124,7 @@ export interface WizardStep {
   readonly subform: string
   /** Dot path under which the step's values go; null: the top level. */
   readonly defaultModel: string | null
-  /** JavaScript; falsy hides the step. */
+  /** JavaScript. A falsy result hides the step. */
   readonly when: string | null
   readonly optional: boolean
 }

@@ -9,7 +9,8 @@ export const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__'])
 
 /**
  * Reads a dot path such as `vm.disks[0].name`.
- * @returns null when the text is no path: an empty part, an index that is no number, or one that is too high
+ * @returns null when the text is not a path: it has an empty part, an index that is not a number, or an index that is
+ * too high
  */
 export function parsePath(text: string): readonly PathStep[] | null {
   const steps: PathStep[] = []
@@ -31,8 +32,8 @@ export function parseModel(text: string): readonly PathStep[] | null {
 }
 
 /**
- * Where the value of a field goes in the extra variables: where its `model` says, or under its own name.
- * @param base of the wizard step that the field is in; a model that begins with a slash does not count from there
+ * The place of a field's value in the extra variables: that of its `model`, or its own name.
+ * @param base the place of the wizard step with the field. A model that begins with a slash does not start there
  */
 export function placesOf(
   { name, model }: { readonly name: string; readonly model: readonly string[] },

@@ -9,15 +9,18 @@ import type { LaunchChecks } from './launch-checks.js'
 export interface Asking extends Asker {
   /** How long the check waits for all sources together, in milliseconds. */
   readonly waitMs: number
-  /** Aborted when nobody waits for the check any more. What is asked goes on, for the next one who asks it. */
+  /**
+   * Aborted when nobody waits for the check any more. Open questions go on, and their answers are there for the next
+   * caller.
+   */
   readonly signal?: AbortSignal
 }
 
 /** Checks values, and asks the sources that fields need for it. */
 export interface AskingChecks {
   /**
-   * What a source could not answer in time stands under `waiting`, with the reason.
-   * @param callerKey whose check it is: callers take turns
+   * If a source does not answer in time, its field is under `waiting`, with the reason.
+   * @param callerKey the caller of the check. Callers take turns
    * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops
    */
   check(input: CheckInput, callerKey: string, asking: Asking): Promise<CheckResult>
@@ -25,14 +28,14 @@ export interface AskingChecks {
 
 /** How long a launch waits for its sources together, in milliseconds. */
 export const LAUNCH_WAIT_MS = 60_000
-/** Questions of one check at most. A form whose questions are never the same would ask without end. */
+/** Most questions of one check. A form whose questions change in each round would ask without end. */
 const MAX_QUESTIONS = 1000
 const MAX_ROUNDS = 100
 
 /**
- * A check is done in rounds. Each one computes all fields with the answers that are there, and tells what is still
- * asked. All of that is asked at the same time, outside of the sandbox, and each answer that comes begins the next
- * round: what hangs on one field goes on while another one still waits. A round takes milliseconds.
+ * A check is done in rounds. Each round computes all fields with the known answers, and returns the open questions. All
+ * of them are asked at the same time, outside of the sandbox. Each answer begins the next round. So fields that depend
+ * on one field go on while another field still waits. A round takes milliseconds.
  */
 export function createAskingChecks(
   checks: Pick<LaunchChecks, 'check'>,
@@ -65,7 +68,7 @@ export function createAskingChecks(
           resolve()
         }
         const cancelTimer = timers.after(asking.waitMs, stop)
-        // Whoever asked may be gone before the check began.
+        // The caller may be gone before the check begins.
         if (asking.signal?.aborted) stop()
         asking.signal?.addEventListener('abort', stop, { once: true })
         cancel = () => {
@@ -80,9 +83,9 @@ export function createAskingChecks(
           const asked = result.asked ?? []
           asked.forEach(begin)
           if (asked.length === 0 || isOver || round === MAX_ROUNDS) return result
-          // What refused more questions is an answer that is there at once.
+          // A refusal of further questions counts as an answer that is known at once.
           if (answers.size === before) await Promise.race([...running.values(), end])
-          // Answers that come together make one round.
+          // Answers that arrive together cause only one round.
           await letOthersRun()
         }
       } finally {

@@ -12,7 +12,10 @@ export function runInEngine(context: QuickJSContext, script: string): unknown {
   }
 }
 
-/** A script may be a promise: functions that ask are. It is kept at once, or hangs on an answer that is not there. */
+/**
+ * The result may be a promise, because functions that ask return promises. It is resolved at once, or it waits for an
+ * answer that is not known.
+ */
 function settled(context: QuickJSContext, value: QuickJSHandle): QuickJSHandle {
   const jobs = context.runtime.executePendingJobs()
   if (jobs.error) {

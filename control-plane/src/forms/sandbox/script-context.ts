@@ -9,23 +9,23 @@ import { WEB_PRELUDE } from './host/prelude-web.js'
 const MEMORY_BYTES = 16 * 1024 * 1024
 const STACK_BYTES = 256 * 1024
 
-/** What a context needs to know of the check that it is used for. */
+/** The facts about the check for which a context is used. */
 export interface ContextUse {
-  /** What scripts take for the present, in milliseconds. */
+  /** The present time for scripts, in milliseconds. */
   readonly now: number
   /** Answers a script that asks: JSON in, JSON out. */
   readonly ask: (question: string) => string
 }
 
-/** An engine with a context in which scripts find all that they may use. It is for one check. */
+/** An engine with a context that contains everything that scripts may use. It is for one check. */
 export interface ScriptContext {
   readonly runtime: QuickJSRuntime
   readonly context: QuickJSContext
-  /** Says which check it is. Before that no script may run. */
+  /** Sets the check. Before that, no script may run. */
   bind(use: ContextUse): void
 }
 
-/** Makes a context. That is the same for every check, so it can be made before one comes. */
+/** Makes a context. It is the same for every check, so it can be made in advance. */
 export function makeScriptContext(engine: QuickJSWASMModule, intl: HostIntl): ScriptContext {
   let use: ContextUse = { now: 0, ask: () => JSON.stringify({ pending: true }) }
   const runtime = engine.newRuntime()
@@ -62,8 +62,8 @@ const PRESENT_PRELUDE = `(function (present) {
 })`
 
 /**
- * Gives the scripts of a context what they may ask of the machine: texts of dates and numbers, sorting, addresses,
- * base64. All of it is computed from what is asked; nothing reaches files or a network.
+ * Gives the scripts of a context the functions of the machine that they may call: texts of dates and numbers, sorting,
+ * addresses, base64. All results are computed from the arguments. Nothing reaches files or a network.
  */
 function giveHostFunctions(context: QuickJSContext, intl: HostIntl, ask: (question: string) => string): void {
   const host = context.newFunction('host', (question) =>
@@ -75,7 +75,7 @@ function giveHostFunctions(context: QuickJSContext, intl: HostIntl, ask: (questi
     give.dispose()
   }
   host.dispose()
-  // Asking is done outside: a script gets an answer that is there already, or learns that there is none yet.
+  // Sources are asked outside of the engine. A script gets a known answer, or learns that there is none yet.
   const asking = context.newFunction('ask', (question) => context.newString(ask(context.getString(question))))
   const helpers = context.unwrapResult(context.evalCode(HELPERS_PRELUDE, 'prelude.js'))
   const names = context.unwrapResult(context.evalCode(JSON.stringify([SERVER_FUNCTIONS, ASKING_FUNCTIONS])))

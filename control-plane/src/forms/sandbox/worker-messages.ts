@@ -1,8 +1,8 @@
 import type { CheckInput, CheckResult } from '../check/context.js'
 
-/** What a worker is made with. */
+/** The data with which a worker is made. */
 export interface WorkerSettings {
-  /** For scripts that name none; null: that of the machine. */
+  /** The locale for scripts that name none; null: that of the machine. */
   readonly locale: string | null
 }
 
@@ -13,7 +13,7 @@ export interface CheckOrder {
 
 /** From the worker. */
 export type CheckReport =
-  /** The thread is ready: from now on it works on the check. */
+  /** The thread is ready. From now on it works on the check. */
   | { readonly kind: 'begins' }
   /** A script or pattern of this field begins to run. */
   | { readonly kind: 'at'; readonly field: string }

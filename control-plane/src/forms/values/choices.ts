@@ -1,17 +1,17 @@
 import type { Field } from '../fields/field.js'
 import { type PlainObject, isPlainObject, isSame } from './plain.js'
 
-/** Defaults that mean something else than themselves. */
+/** Defaults with a special meaning. */
 const SPECIAL = new Set<unknown>(['__auto__', '__none__', '__all__'])
 
-/** The options that were chosen, as the form has them, or the first sent choice that is none. */
+/** The chosen options, as the form has them, or the first sent choice that is not an option. */
 export type Chosen =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: 'not among the options' | 'takes one choice' }
 
 /**
- * Finds what was sent among the options: an option may be sent whole, in part, or as the value that stands for it.
- * The answer is always the option itself, so that nothing of what was sent gets any further.
+ * Finds the sent choice among the options. An option may be sent complete, in part, or as the value that stands for it.
+ * The result is always the option of the form. So no sent text is used any further.
  */
 export function choose(field: Field, options: readonly unknown[], sent: unknown): Chosen {
   if (sent === undefined || sent === null || sent === '' || sent === '__none__') return { ok: true, value: undefined }
@@ -36,7 +36,7 @@ export function isSpecialChoice(value: unknown): boolean {
   return SPECIAL.has(value)
 }
 
-/** The options of a radio or enum as records or single values; null when they are no list. */
+/** The options of a radio or enum as records or single values; null when they are not a list. */
 export function optionsOf(field: Field, source: unknown): readonly unknown[] | null {
   if (source === undefined || source === null) return []
   const options: unknown[] = Array.isArray(source) ? source : isPlainObject(source) ? [source] : []
@@ -44,14 +44,14 @@ export function optionsOf(field: Field, source: unknown): readonly unknown[] | n
   return field.type === 'radio' ? options.map(radioOption) : options
 }
 
-/** What a chosen option is known by elsewhere: its value column, or its first one. */
+/** The value that stands for a chosen option: its value column, or its first column. */
 export function columnOf(record: PlainObject, column: string | null): unknown {
   if (column === '*') return record
   if (column !== null && Object.hasOwn(record, column)) return record[column]
   return Object.values(record)[0]
 }
 
-/** A radio button stands for its value, whatever its label. */
+/** A radio button stands for its value, whatever its label is. */
 function radioOption(option: unknown): unknown {
   return isPlainObject(option) && Object.hasOwn(option, 'value') ? option.value : option
 }
@@ -75,6 +75,6 @@ function stands(field: Field, option: unknown, sent: unknown): boolean {
   }
   if (typeof sent === 'object') return false
   const value = isPlainObject(option) ? columnOf(option, field.valueColumn === '*' ? null : field.valueColumn) : option
-  // From a terminal every choice is text.
+  // From a terminal every choice is a text.
   return typeof value !== 'object' && value !== undefined && String(value) === String(sent)
 }

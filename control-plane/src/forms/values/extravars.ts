@@ -5,10 +5,12 @@ import { isPlainObject } from './plain.js'
 
 type Container = Record<PathStep, unknown> | unknown[]
 
-/** Types whose whole value is sent. */
+/** The types of fields whose complete value is sent. */
 const WHOLE: ReadonlySet<Field['type']> = new Set(['expression', 'file', 'list', 'yaml', 'datetime'])
 
-/** A field's value as the playbook gets it: a choice is reduced to its value column, a month counts from one. */
+/**
+ * A field's value in the shape for the playbook: a choice is reduced to its value column, and a month counts from one.
+ */
 export function outputOf(field: Field, value: unknown): unknown {
   if (field.type === 'datetime') return field.dateType === 'month' ? monthOf(value) : value
   if (WHOLE.has(field.type) || field.outputObject) return value
@@ -21,7 +23,10 @@ function monthOf(value: unknown): unknown {
   return isPlainObject(value) && typeof value.month === 'number' ? { ...value, month: value.month + 1 } : value
 }
 
-/** Puts a field's value where its `model` says, or under its own name. Undefined is put nowhere. See {@link placesOf}. */
+/**
+ * Puts a field's value at the place of its `model`, or under its own name. An undefined value is left out. See {@link
+ * placesOf}.
+ */
 export function putField(
   into: Record<string, unknown>,
   field: Field,
@@ -33,8 +38,8 @@ export function putField(
 }
 
 /**
- * Puts a value at the end of a path, making objects and lists on the way. Objects merge deep, anything else is
- * overwritten; a path that runs into a single value ends there and puts nothing.
+ * Puts a value at the end of a path, and makes objects and lists on the way. Objects are merged at every depth. Other
+ * values are overwritten. If there is a single value on the way, nothing is put.
  */
 export function putAt(into: Record<string, unknown>, path: readonly PathStep[], value: unknown): void {
   let container: Container = into
@@ -68,15 +73,15 @@ function merged(existing: unknown, value: unknown): unknown {
   return result
 }
 
-/** Values under two paths do not share their parts. */
+/** The values of two paths must not share objects. */
 function copyOf(value: unknown): unknown {
   return isContainer(value) ? structuredClone(value) : value
 }
 
-/** Also for keys such as `__proto__`, which a plain assignment would take for something else. */
+/** This also works for keys such as `__proto__`, for which a plain assignment means something else. */
 function set(container: Container, step: PathStep, value: unknown): void {
   if (Array.isArray(container)) {
-    // A list without holes: JSON has none.
+    // A list without holes, because JSON has none.
     while (typeof step === 'number' && container.length < step) container.push(null)
   }
   Object.defineProperty(container, step, { value, writable: true, enumerable: true, configurable: true })

@@ -2,10 +2,10 @@ import { type Filled, type Resolve, findPlaceholders, resolvePlaceholder, textOf
 import { codePositions } from './script-contexts.js'
 
 /**
- * Replaces the placeholders of a JavaScript expression, so that a value stays a value: what a person typed into a field
- * never becomes code, whatever it holds. Inside a text or a pattern it stands for itself; elsewhere numbers, true,
- * false, null and JSON are what they say, other texts are text. Line breaks are removed, as forms expect.
- * @param allowMissing `ignoreIncomplete`: what is not known becomes undefined or null
+ * Replaces the placeholders of a JavaScript expression, so that a value stays a value. A text that a person typed into
+ * a field never becomes code. Inside a text or a pattern, the value is inserted as text. Elsewhere, numbers, true,
+ * false, null and JSON are read as such, and other texts stay texts. Line breaks are removed, as forms expect.
+ * @param allowMissing `ignoreIncomplete`: an unknown value becomes undefined or null
  */
 export function fillScript(script: string, resolve: Resolve, allowMissing: boolean): Filled {
   const isCode = codePositions(script)
@@ -36,7 +36,7 @@ function textAsCode(text: string): string {
   return /^[[{]/.test(trimmed) && isJson(trimmed) ? parsed(trimmed) : `"${escaped(text)}"`
 }
 
-/** Through JSON.parse: as code, a key `__proto__` would mean something else. */
+/** The value goes through JSON.parse, because in code a key `__proto__` would mean something else. */
 function parsed(json: string): string {
   return `JSON.parse("${escaped(json, false)}")`
 }
@@ -50,7 +50,10 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Good in every kind of text and in patterns: all but letters, digits and blanks is written as its code. */
+/**
+ * This works in every kind of text and in patterns: all characters except letters, digits and blanks are written as
+ * their codes.
+ */
 function escaped(text: string, withoutLineBreaks = true): string {
   const plain = withoutLineBreaks ? text.replace(/[\r\n]/g, '') : text
   return plain.replace(/[^A-Za-z0-9 _]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,10 +1,10 @@
-/** Changes of a letter after which a name is no misspelling of another any more, for names of this length. */
+/** How many changed letters a misspelling of a name of this length may have. */
 const mostChanges = (length: number) => (length <= 3 ? 1 : length <= 8 ? 2 : 3)
 
-/** Longest name that is compared: the work grows with both lengths. */
+/** Longest name that is compared, because the work grows with both lengths. */
 const LONGEST = 100
 
-/** The known name that a misspelt one is nearest to; null when none is near. */
+/** The known name that is most similar to a misspelt one; null when none is similar. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
   if (name.length > LONGEST) return null
   let best: { readonly name: string; readonly changes: number } | null = null
@@ -16,7 +16,10 @@ export function nearestName(name: string, known: Iterable<string>): string | nul
   return best?.name ?? null
 }
 
-/** Letters to put in, take out, exchange, or swap with the next one, to make one text of the other. */
+/**
+ * The number of steps to make one text from the other: insert, remove or replace a letter, or swap it with the next
+ * one.
+ */
 function changesBetween(one: string, other: string): number {
   let before: number[] = []
   let above = Array.from({ length: other.length + 1 }, (_, at) => at)

@@ -3,13 +3,13 @@ import { parsePath, type PathStep } from '../fields/model-path.js'
 /** `$(field)`, `$(field.column)`, `$(field[0].name)`, `$(CONSTANT.path)`, `$(__user__.x)`, `$(__parent__.x)`. */
 const PLACEHOLDER = /\$\(([^()]+)\)/g
 
-/** What a placeholder stands for; `known` is false when there is nothing (yet) to put in its place. */
+/** The value of a placeholder. `known` is false when there is no value (yet). */
 export interface Resolved {
   readonly known: boolean
   readonly value: unknown
 }
 
-/** Looks a placeholder's path up. */
+/** Looks up the path of a placeholder. */
 export type Resolve = (path: readonly PathStep[]) => Resolved
 
 /** A text with its placeholders replaced, or the first one that could not be. */
@@ -24,7 +24,7 @@ export interface FoundPlaceholder {
   readonly inside: string
 }
 
-/** Where the placeholders of a text stand. */
+/** The placeholders of a text with their places. */
 export function findPlaceholders(text: string): FoundPlaceholder[] {
   return [...text.matchAll(PLACEHOLDER)].map((match) => ({
     start: match.index,
@@ -33,7 +33,7 @@ export function findPlaceholders(text: string): FoundPlaceholder[] {
   }))
 }
 
-/** What a placeholder stands for; one that is no path is known to nobody. */
+/** The value of a placeholder. If its text is not a path, the value is unknown. */
 export function resolvePlaceholder(inside: string, resolve: Resolve): Resolved {
   const path = parsePath(inside)
   if (path === null) return { known: false, value: undefined }
@@ -41,12 +41,12 @@ export function resolvePlaceholder(inside: string, resolve: Resolve): Resolved {
   return resolved.value === undefined || resolved.value === null ? { known: false, value: resolved.value } : resolved
 }
 
-/** A value as text for people and for bounds: texts as they are, everything else as JSON. */
+/** A value as text for people and for limits: texts stay unchanged, and other values become JSON. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined')
 }
 
-/** Replaces the placeholders of a plain text. One that is not known stays as it is written. */
+/** Replaces the placeholders of a plain text. A placeholder without a known value stays unchanged. */
 export function fillText(text: string, resolve: Resolve): Filled {
   let filled = ''
   let end = 0

@@ -1,24 +1,27 @@
-/** A value with named parts: an object that is no list. */
+/** An object with named values, which is not a list. */
 export type PlainObject = Readonly<Record<string, unknown>>
 
-/** Whether a value is an object with names, and no list. */
+/** Whether a value is an object with names, and not a list. */
 export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Nothing was given: null, an empty text or an empty list. */
+/** Whether there is no value: null, an empty text or an empty list. */
 export function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
-/** What `required` takes for nothing: also blanks and an object without a key. 0 and false are something. */
+/**
+ * Whether `required` counts it as no value. Blanks and an object without a key count as no value, too. 0 and false
+ * count as values.
+ */
 export function isBlank(value: unknown): boolean {
   if (isEmpty(value)) return true
   if (typeof value === 'string') return value.trim() === ''
   return isPlainObject(value) && Object.keys(value).length === 0
 }
 
-/** Whether two JSON values are the same, whatever the order of their keys. */
+/** Whether two JSON values are equal. The order of their keys does not matter. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (Array.isArray(one) && Array.isArray(other)) {
@@ -32,7 +35,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   )
 }
 
-/** The value below `value` along the steps; undefined where the way ends. */
+/** The value below `value` at the end of the steps; undefined when a step is missing. */
 export function partOf(value: unknown, steps: readonly (string | number)[]): unknown {
   let current = value
   for (const step of steps) {

@@ -1,7 +1,7 @@
 import type { DateType } from '../fields/field.js'
 import { isPlainObject } from './plain.js'
 
-/** What a date field of one `dateType` takes. */
+/** The values that a date field of one `dateType` accepts. */
 interface DateForm {
   /** For people: `must be …`. */
   readonly expected: string
@@ -24,8 +24,8 @@ const DAY_MS = 24 * HOUR_MS
 const THURSDAY = 4
 
 /**
- * What date pickers of pages send, and the plain text for the same. Pages of older versions send a day as an instant.
- * Objects and lists reach the playbook whole, so nothing else may be in them.
+ * The values that date pickers of pages send, and plain texts with the same meaning. Pages of older versions send a day
+ * as an instant. The playbook gets objects and lists complete, so they must not contain anything else.
  */
 const FORMS: Readonly<Record<DateType, DateForm>> = {
   date: {
@@ -55,14 +55,14 @@ const FORMS: Readonly<Record<DateType, DateForm>> = {
 }
 
 /**
- * Whether a value is a real date or time of the kind, as pages and scripts send it.
- * @param dateType null: the form does not say, and pages show a date
+ * Whether a value is a real date or time of this kind, as pages and scripts send it.
+ * @param dateType null: the form names no type, and pages show a date
  */
 export function isDateValue(dateType: DateType | null, value: unknown): boolean {
   return FORMS[dateType ?? 'date'].holds(value)
 }
 
-/** What a field of the kind takes, with an example, to be put behind "must be". */
+/** A text about the accepted values, with an example. It follows "must be". */
 export function dateExpected(dateType: DateType | null): string {
   return FORMS[dateType ?? 'date'].expected
 }
@@ -71,7 +71,7 @@ function matches(value: unknown, pattern: RegExp): value is string {
   return typeof value === 'string' && pattern.test(value)
 }
 
-/** Whether a text has the form, and its day is in the calendar: 30 February is not. */
+/** Whether a text has the right form and its day exists. 30 February does not exist. */
 function hasRealDay(value: unknown, pattern: RegExp): value is string {
   const day = typeof value === 'string' ? pattern.exec(value)?.[1] : undefined
   if (day === undefined) return false
@@ -109,7 +109,9 @@ function isWeekText(value: unknown): boolean {
   return found[2] !== '53' || isThursday('01-01') || isThursday('12-31')
 }
 
-/** The first and the last day of the week as instants. Where clocks are changed a week is an hour longer or shorter. */
+/**
+ * The first and the last day of the week as instants. A change of summer time makes a week an hour longer or shorter.
+ */
 function isWeekOfPicker(value: unknown): boolean {
   if (!Array.isArray(value) || value.length !== 2) return false
   const [first, last] = value as unknown[]

@@ -4,7 +4,7 @@ import { inexactNumber } from '../../yaml-text.js'
 import type { Field } from '../fields/field.js'
 import { dateExpected, isDateValue } from './read-datetime.js'
 
-/** A sent value as the field holds it, or why it is none. Undefined: nothing was given. */
+/** A sent value in the shape of the field, or why it is not allowed. Undefined: no value was sent. */
 export type ReadValue =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly type: string; readonly description: string }
@@ -12,8 +12,9 @@ export type ReadValue =
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
 /**
- * Reads what a client sent for a field that people fill in. Text from a terminal is welcome where it can mean only one
- * thing (`"5"` in a number, `"true"` in a checkbox, 5 in a text). Choices, lists and files have readers of their own.
+ * Reads the value that a client sent for a field that people fill in. Text from a terminal is accepted if it can mean
+ * only one thing (`"5"` in a number, `"true"` in a checkbox, 5 in a text). Choices, lists and files have their own
+ * readers.
  */
 export function readValue(field: Field, sent: unknown): ReadValue {
   if (sent === undefined || sent === null) return good(field.type === 'checkbox' ? false : undefined)
@@ -32,7 +33,7 @@ export function readValue(field: Field, sent: unknown): ReadValue {
     case 'yaml':
       return readYamlValue(field, sent)
     case 'datetime':
-      // An empty text is kept: it is what a script sends for nothing.
+      // An empty text is kept, because scripts send it for no value.
       return sent === '' || isDateValue(field.dateType, sent) ? good(sent) : bad(field, dateExpected(field.dateType))
     case 'html':
       return good(undefined)
@@ -51,7 +52,7 @@ function readNumber(field: Field, sent: unknown): ReadValue {
   return isExactNumeral(text.replace(/^\+/, '')) ? good(value) : bad(field, 'a number that can be kept digit by digit')
 }
 
-/** A text is read as YAML, so that a playbook gets what it says; anything else is taken for read already. */
+/** A text is parsed as YAML, so that a playbook gets its content. Other values count as parsed already. */
 function readYamlValue(field: Field, sent: unknown): ReadValue {
   if (typeof sent !== 'string') return good(sent)
   if (sent.trim() === '') return good(undefined)
@@ -66,11 +67,12 @@ function readYamlValue(field: Field, sent: unknown): ReadValue {
     const inexact = inexactNumber(document)
     if (inexact)
       return bad(field, `without the number ${inexact.source}, which cannot be kept digit by digit: put it in quotes`)
-    // Through JSON: dates, binary data and maps with odd keys become what a playbook can get.
+    // The value goes through JSON, so that dates, binary data and maps with unusual keys become values that a playbook
+    // can get.
     const value: unknown = JSON.parse(JSON.stringify(document.toJS()) ?? 'null')
     return good(value ?? undefined)
   } catch {
-    // The library bounds aliases by throwing.
+    // The library throws when there are too many aliases.
     return broken
   }
 }

@@ -2,13 +2,13 @@
 const BEFORE_PATTERN = /(?:^|[^\w$.])(?:return|typeof|case|in|of|do|else|void|delete|new|throw|instanceof|await)$/
 
 /**
- * Tells, for each position of a JavaScript text, whether it is code or inside a text, a pattern or a comment. It is a
- * lexer and no parser: where a slash could be a division or a pattern it goes by the word before, which is right in
- * everything that people write. What depends on it stays harmless when it is wrong.
+ * Tells, for each position of a JavaScript text, whether it is code, or inside a text, a pattern or a comment. It is a
+ * lexer and not a parser. A slash may be a division or a pattern. It decides this from the word before, which is right
+ * for all usual code. If it is wrong, this still does no harm.
  */
 export function codePositions(script: string): (position: number) => boolean {
   const code = new Uint8Array(script.length)
-  /** Depths of braces at which a `${` of a template ends; the innermost last. */
+  /** The depths of braces at which a `${` of a template ends, the innermost last. */
   const templates: number[] = []
   let depth = 0
   let at = 0

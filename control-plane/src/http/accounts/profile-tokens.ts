@@ -56,7 +56,10 @@ const TokenBody = nullable(
 const tags = ['profile']
 const audited = (verb: string) => ({ action: `token.${verb}`, kind: 'token' })
 
-/** The caller's API tokens: bearers for scripts. Making one takes the role option `allowApiTokens` and a sign-in. */
+/**
+ * The caller's API tokens: bearer tokens for scripts. To make one, the caller needs the role option `allowApiTokens`
+ * and a sign-in.
+ */
 export function profileTokenRoutes(deps: { readonly apiTokens: ApiTokens }): FastifyPluginAsyncTypebox {
   const { apiTokens } = deps
   return async (app) => {

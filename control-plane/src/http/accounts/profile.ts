@@ -34,7 +34,7 @@ const Profile = Type.Object(
   { title: 'Profile' },
 )
 
-/** Who the caller is, and their password. */
+/** Routes for the caller's own account and password. */
 export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

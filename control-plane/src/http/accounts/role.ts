@@ -7,7 +7,7 @@ import type { StoredUser } from '../../store/accounts/users.js'
 import { requireAdmin } from '../route/guards.js'
 import { answers, asList, listOf, nullable } from '../route/schemas.js'
 
-/** Accounts that the answer names for each role. All of them are counted. */
+/** Most accounts that the answer names for each role. All of them are counted. */
 const MOST_NAMED = 200
 
 const names = (description: string) => Type.Array(Type.String(), { description })

@@ -28,7 +28,7 @@ const UserSession = Type.Object(
 const Id = Type.Object({ id: Type.String() })
 const audited = (action: string) => ({ audit: { action, kind: 'session' } })
 
-/** Who is signed in where: one's own sign-ins, and for admins those and the API tokens of everybody. */
+/** Who is signed in where: the caller's own sign-ins, and for admins the sign-ins and API tokens of everybody. */
 export function sessionRoutes({ sessions }: { readonly sessions: SessionRecords }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

@@ -60,7 +60,7 @@ export async function registerDocs(
       },
       security: [{ bearer: [] }],
     },
-    // The prefix is cut off by itself.
+    // The transform below removes the prefix.
     stripBasePath: false,
     transform: ({ schema, url, route }) => ({
       schema: schema && describedOperation(schema, url.slice(options.prefix.length), route),
@@ -69,7 +69,7 @@ export async function registerDocs(
     transformObject: (document) =>
       'openapiObject' in document ? completeDocument(document.openapiObject) : document.swaggerObject,
   })
-  // Given here, because the package looks beside its own code, which is elsewhere in the bundle.
+  // The path is given here, because the package looks beside its own code, which is in another place in the bundle.
   const pages = join(dirname(fileURLToPath(import.meta.resolve('@fastify/swagger-ui/package.json'))), 'static')
   await app.register(swaggerUi, {
     baseDir: pages,

@@ -37,8 +37,8 @@ const HEADERS: JsonObject = {
 const ERROR_REFERENCE = '#/components/schemas/Error'
 
 /**
- * Completes the document of the collected routes: every schema with a title is there once, under its title; every error
- * answer is there once, under its name; every answer has its headers.
+ * Completes the document of the collected routes. Every schema with a title is there once, under its title. Every error
+ * answer is there once, under its name. Every answer has its headers.
  * @throws Error when two different schemas have one title, or two operations one name
  */
 export function completeDocument(collected: unknown): JsonObject {

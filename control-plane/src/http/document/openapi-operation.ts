@@ -9,8 +9,8 @@ const VERBS: Readonly<Record<string, string>> = { GET: 'get', POST: 'create', PU
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
- * Completes what a route says about itself: its name, its name in the audit trail, and all error answers that every
- * route can give.
+ * Completes the description of a route: its name, its name in the audit trail, and all error answers that every route
+ * can give.
  * @param path of the route below the prefix of the interface
  */
 export function describedOperation(schema: FastifySchema, path: string, route: RouteOptions): FastifySchema {
@@ -18,7 +18,7 @@ export function describedOperation(schema: FastifySchema, path: string, route: R
   const method = String(route.method)
   const audit = auditNameOf({ method, url: route.url, config: route.config })
   const responses: Record<string, unknown> = { ...commonRefusals(method, path, route) }
-  // The ranges give a form to unexpected errors.
+  // The ranges of statuses document unexpected errors.
   for (const [status, response] of Object.entries((schema.response ?? {}) as Record<string, unknown>)) {
     if (/^\d{3}$/.test(status)) responses[status] = response
   }

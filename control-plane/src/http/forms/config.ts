@@ -39,14 +39,14 @@ const WholeForm = Type.Object(
   { title: 'WholeForm' },
 )
 
-/** What a list of forms shows of each. */
+/** The properties of a form in a list of forms. */
 const LISTED = ['icon', 'image', 'tileClass', 'order', 'iconColor', 'iconSize', 'overlayIcon', 'overlayIconColor']
 
 type ConfigDependencies = Omit<FormRoutesDependencies, 'roles'> & {
   readonly roles: FormRoutesDependencies['roles'] & { current(): Promise<RoleConfig> }
 }
 
-/** Forms, categories and constants in the shape in which pages of the product family ask for them. */
+/** Forms, categories and constants in the shape that pages of the product family use. */
 export function configRoutes(deps: ConfigDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -66,7 +66,7 @@ export function configRoutes(deps: ConfigDependencies): FastifyPluginAsyncTypebo
         return {
           forms: mine.map(inBrief),
           categories: [...categories],
-          // As with the forms themselves: who may use none of them sees none of these.
+          // As with the forms themselves: a caller who may use none of them sees no constants.
           constants: mine.length > 0 ? constants : {},
           errors: await errorsFor(deps, caller),
           warnings: [],
@@ -129,7 +129,7 @@ function asInFile({ source, name, type, categories }: Form) {
   return { ...source, name, type, categories: [...categories] }
 }
 
-/** What is wrong with files of forms; only admins see it. */
+/** The mistakes in files of forms; only admins see them. */
 async function errorsFor(deps: ConfigDependencies, caller: Caller): Promise<string[]> {
   return caller.isAdmin ? (await formProblems(deps)).map(sentenceOf) : []
 }

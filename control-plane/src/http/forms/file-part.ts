@@ -11,11 +11,11 @@ const EXPECTED = `Send a multipart form with one part named '${FILE_PART}' that 
 const MAX_HEADER_BYTES = 32 * 1024
 
 /**
- * Reads a multipart body that must contain exactly one part, the file. It passes the bytes on as they come, and reads
- * the next ones when `write` has taken the last. When it fails, the body is left as it is, and nothing of the file is
- * written any more.
+ * Reads a multipart body that must contain exactly one part, the file. It passes on the bytes as they arrive, and reads
+ * the next ones when `write` has taken the last. When it fails, it reads no more of the body and writes no more of the
+ * file.
  * @param signal ends the reading, with its reason
- * @throws InvalidInputError when the body is no such form, breaks off, or contains anything else; the errors of `write`
+ * @throws InvalidInputError when the body is not such a form, is incomplete, or has other parts; the errors of `write`
  */
 export async function readFilePart(
   request: { readonly headers: IncomingHttpHeaders; readonly body: Readable; readonly signal: AbortSignal },
@@ -34,7 +34,7 @@ export async function readFilePart(
     parser
       .on('file', (field, stream, originalname, encoding, mimetype) => {
         streams.push(stream)
-        // The parser reports the same error.
+        // The parser reports the same error, so it is not reported here.
         stream.on('error', () => undefined)
         if (field !== FILE_PART) return reject(wrongPart(field))
         if (originalname === '') return reject(noFile('the part has no file name'))
@@ -54,7 +54,7 @@ export async function readFilePart(
         if (!body.readableEnded) reject(broken('it broke off'))
       })
       .pipe(parser)
-    // It may have ended before the listener was attached.
+    // The body may have ended before the listener was attached.
     if (body.destroyed) reject(broken('it broke off'))
   })
 

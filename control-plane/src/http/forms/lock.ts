@@ -27,7 +27,7 @@ const LockState = Type.Object(
   { title: 'LockState' },
 )
 
-/** Routes for the lock of the form designer. Whoever takes it again keeps it. */
+/** Routes for the lock of the form designer. A holder who takes it again keeps it. */
 export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -89,7 +89,7 @@ function show(lock: Lock | null, caller: Caller) {
   }
 }
 
-/** What pages of the product family look for. */
+/** The answer in the shape that pages of the product family use. */
 function inFamilyShape(lock: Lock | null, caller: Caller) {
   if (lock === null) return { free: true }
   const slash = lock.holder.indexOf('/')

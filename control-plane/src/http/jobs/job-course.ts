@@ -107,7 +107,7 @@ const Found = Type.Object(
   { title: 'OutputHits' },
 )
 
-/** Routes for the course of a run: its plays and tasks, what came of them at each host, and texts in its output. */
+/** Routes for the course of a run: its plays and tasks, their results at each host, and searches in its output. */
 export function jobCourseRoutes({ reading, courses, search }: JobCourseDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -211,7 +211,7 @@ function piecesRoute({
   }
 }
 
-/** Where texts stand in the output. */
+/** The places of a text in the output. */
 function searchRoute({
   reading,
   search,
@@ -259,7 +259,7 @@ function askedOutcome(word: string): TaskOutcome {
   throw new InvalidInputError('invalid_outcome', `outcome must be of ${OUTCOMES.join(', ')}`, { outcome: word })
 }
 
-/** The JSON of a matrix, in parts: it may have millions of cells. */
+/** The JSON of a matrix, in parts, because it may have millions of cells. */
 async function* matrixText({ hosts, tasks, rows }: Matrix, complete: boolean): AsyncGenerator<string> {
   let text = `{"hosts":${JSON.stringify(hosts)},"tasks":${JSON.stringify(tasks)},"cells":[`
   let comma = ''

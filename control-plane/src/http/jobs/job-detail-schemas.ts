@@ -71,8 +71,8 @@ const Estimate = Type.Object(
 )
 
 /**
- * What `output=false` adds to a job. All of it is optional in the document, so that a newer client understands an older
- * service.
+ * The fields that `output=false` adds to a job. All of them are optional in the document, so that a newer client
+ * understands an older service.
  */
 export const detailFields = {
   can: Type.Optional(Can),
@@ -130,5 +130,8 @@ export const detailFields = {
   ),
 }
 
-/** What `place=true` adds to the records of a list. Null: the job has ended, or newer ones were told. */
+/**
+ * The fields that `place=true` adds to the records of a list. Null: the job has ended, or it is not among the newest
+ * ones.
+ */
 export const listedFields = { place: detailFields.place, estimate: detailFields.estimate }

@@ -19,7 +19,7 @@ export const EventsQuery = Type.Object({
   ),
 })
 
-/** What a query asks for. @throws InvalidInputError that names the parameter */
+/** Reads the filters of a query. @throws InvalidInputError that names the parameter */
 export function eventsRequestOf(query: Static<typeof EventsQuery>): EventsRequest {
   const { after, before, limit, order, host, task, type, status, outcome } = query
   const most = Number.MAX_SAFE_INTEGER

@@ -7,7 +7,7 @@ import { callerOf } from '../route/guards.js'
 import { JobNodeRecord, NodeRecord } from './job-schemas.js'
 import { IdParams, answers, asList, idOf, listOf } from '../route/schemas.js'
 
-/** Routes for the steps and nodes of a job that consists of other jobs. */
+/** Routes for the steps and nodes of a parent job. */
 export function jobNodeRoutes(reading: JobReading, nodes: NodesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

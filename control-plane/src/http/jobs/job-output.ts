@@ -86,7 +86,7 @@ const Index = Type.Object(
   { title: 'OutputIndex' },
 )
 
-/** Routes for the output of a job as it is: parts, as it comes, and the numbers of its lines. */
+/** Routes for the unchanged output of a job: its parts, its live stream, and the numbers of its lines. */
 export function jobOutputRoutes(deps: JobOutputDependencies): FastifyPluginAsyncTypebox {
   const { reading } = deps
   return async (app) => {
@@ -128,11 +128,11 @@ export function jobOutputRoutes(deps: JobOutputDependencies): FastifyPluginAsync
         const caller = callerOf(request)
         const id = idOf(request.params)
         const offset = Math.max(0, wholeNumberOf(request.query.offset ?? '0', 'offset'))
-        // A HEAD of an answer that stays open would never end.
+        // A HEAD request for an answer that stays open would never end.
         if (request.query.follow === 'true' && request.method === 'GET') {
           const state = await readOutputState(reading, caller, id)
           const stream = follow(caller, id, offset)
-          // The headers go out when the answer takes from the stream, also while there are no bytes.
+          // The headers are sent as soon as the answer reads from the stream, also while there are no bytes.
           stream.once('resume', () => reply.raw.flushHeaders())
           return shown(reply, { ...state, offset, bytes: Buffer.alloc(0) })
             .header('cache-control', 'no-store')
@@ -218,7 +218,7 @@ function limitOf(text: string | undefined): number {
   return limit
 }
 
-/** The one range of a header. Null: there is none, or one that is not understood, which counts as none. */
+/** The one range of a header. Null: there is no range, or it cannot be parsed, which counts as no range. */
 function rangeOf(header: string | undefined): ByteRange | null {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []
   if (first === '') return last === '' ? null : { suffix: Number(last) }

@@ -13,7 +13,7 @@ import { IdParams, answers, idOf, integerText, listOf, textAnswers } from '../ro
 const tags = ['job']
 const TEXT = 'text/plain; charset=utf-8'
 
-/** Routes for what a job produced: its events and its output. */
+/** Routes for the events and the output of a job. */
 export function jobStreamRoutes(deps: {
   readonly reading: JobReading
   readonly courses: Courses

@@ -203,7 +203,7 @@ const DEFAULTS = {
   isVerbose: false,
 } as const
 
-/** What is given of a schedule. Of cron and at, giving one takes back the other. */
+/** The properties of a schedule in a body. `cron` and `at` replace each other. */
 function wishOf(body: Static<typeof ChangeBody>): Partial<ScheduleWish> {
   const { cron, at, time_zone: timeZone, paused: isPaused, verbose: isVerbose, ...same } = body
   const onceAt = at === undefined || at === null ? at : Date.parse(at)
@@ -215,7 +215,7 @@ function wishOf(body: Static<typeof ChangeBody>): Partial<ScheduleWish> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-/** Field by field, so that nothing that is not meant to be shown can come along. */
+/** Field by field, so that no other field gets into the answer by mistake. */
 function shown(schedule: StoredSchedule, starts: readonly number[]): Static<typeof Schedule> {
   const { id, name, form, cron, missed, credentials } = schedule
   return {

@@ -11,7 +11,7 @@ const Manifest = Type.Object({
 })
 const manifest = Compile(Manifest)
 
-/** How an answer may be compressed, the best first; the empty text: not at all. */
+/** The ways to compress an answer, the best first. The empty text means no compression. */
 const ENCODINGS = [
   { name: 'br', end: '.br' },
   { name: 'gzip', end: '.gz' },
@@ -27,11 +27,11 @@ export interface PageFile {
 
 /** The pages as the build made them, in memory. */
 export interface PageFiles {
-  /** Addresses that are answered with the page, such as `/jobs/:id`. */
+  /** Addresses for which the answer is the page, such as `/jobs/:id`. */
   readonly patterns: readonly string[]
   /** The page, with the addresses of its files below the base URL. */
   readonly html: Buffer
-  /** Of the page, for `If-None-Match`. */
+  /** The entity tag of the page, for `If-None-Match`. */
   readonly etag: string
   readonly files: readonly PageFile[]
 }
@@ -43,7 +43,7 @@ export interface PageFiles {
  */
 export async function readPageFiles(folder: string, prefix: string): Promise<PageFiles | null> {
   const text = await readFile(join(folder, 'manifest.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    // A clone in which only `tsc` ran has no pages. Any other failure is told.
+    // A clone in which only `tsc` ran has no pages. Any other failure is thrown.
     if (error.code === 'ENOENT') return null
     throw error
   })

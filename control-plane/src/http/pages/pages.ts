@@ -2,8 +2,9 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { PageFile, PageFiles } from './page-files.js'
 
 /**
- * What a page may do. It runs only our own scripts, asks only this service, sits in no other page, and makes markup of
- * no text. Its one policy (`holdfast-worker`) names the script that holds the event stream.
+ * The rights of a page. It runs only scripts of this service, sends requests only to this service, cannot be shown
+ * inside another page, and makes no markup from texts. Its only policy (`holdfast-worker`) names the script that has
+ * the event stream.
  */
 const PAGE_POLICY = [
   "default-src 'none'",
@@ -27,11 +28,11 @@ const PAGE_HEADERS = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 } as const
 
-/** Names of files have the hash of their content, so what was loaded once is never asked for again. */
+/** Names of files contain the hash of their content. So a browser never asks again for a file that it has loaded. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 /**
- * The pages of the console. A page is the same few bytes for everyone and for every address: what it shows, it asks of
+ * The pages of the console. A page is the same few bytes for everyone and for every address. It gets its content from
  * the REST interface.
  */
 export function pageRoutes(pages: PageFiles): FastifyPluginAsync {
@@ -61,7 +62,7 @@ function sendFile(file: PageFile, request: FastifyRequest, reply: FastifyReply):
   return reply.type(file.type).send(chosen?.bytes ?? file.plain)
 }
 
-/** Those that the header names and does not refuse with `q=0`. */
+/** The encodings that the header names and does not refuse with `q=0`. */
 function acceptedEncodings(header: string | string[] | undefined): ReadonlySet<string> {
   const parts = [header ?? ''].flat().join(',').split(',')
   const named = parts.map((part) => part.trim().toLowerCase()).filter((part) => !/;\s*q=0(\.0*)?$/.test(part))

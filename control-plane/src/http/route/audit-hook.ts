@@ -49,8 +49,8 @@ export function auditNameOf(route: {
 
 /**
  * Makes the record of every request that would change something. It has to be registered before the check of the token,
- * so that refused requests have records, too. Requests without a valid token to routes that need one have none, because
- * anybody could fill the database with them.
+ * so that refused requests have records, too. A request without a valid token to a route that needs one has no record,
+ * because anybody could fill the database with such records.
  */
 export function registerAudit(scope: FastifyInstance, trail: AuditTrail): void {
   scope.decorateRequest('audit', null)
@@ -83,7 +83,7 @@ export function registerAudit(scope: FastifyInstance, trail: AuditTrail): void {
   })
 }
 
-/** Adds to the record of a request what only its handler knows. Never values, passwords or tokens. */
+/** Adds facts that only the handler knows to the record of a request. Never add values, passwords or tokens. */
 export function noteAudit(request: FastifyRequest, note: AuditNote): void {
   request.audit?.note(note)
 }

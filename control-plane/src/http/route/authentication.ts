@@ -18,9 +18,9 @@ export interface Authentication {
 }
 
 /**
- * Checks the bearer token, or else the cookie of a browser, first in every route of `scope` that is not marked `config: { public: true }`: before the
- * body is read, the parameters are checked, or anything is looked up. It also refuses what the scopes of an API token
- * do not allow.
+ * Checks the bearer token, or else the cookie of a browser, first in every route of `scope` that is not marked `config:
+ * { public: true }`: before the body is read, the parameters are checked, or the database is asked for objects. It also
+ * refuses requests that the scopes of an API token do not allow.
  */
 export function registerAuthentication(scope: FastifyInstance, { bearer, browser, publicUrl }: Authentication): void {
   scope.addHook('onRequest', async (request) => {
@@ -50,7 +50,7 @@ function refuseBounded(request: FastifyRequest, caller: Caller): void {
   }
 }
 
-/** The scope that a token needs: to read, to do something with jobs, or everything else. */
+/** The scope that a token needs: for reading, for actions on jobs, or for everything else. */
 function usualScope({ method, routeOptions }: FastifyRequest): TokenScope {
   if (method === 'GET' || method === 'HEAD') return 'read'
   return /\/api\/v2\/job(\/|$)/.test(routeOptions.url ?? '') ? 'launch' : 'admin'

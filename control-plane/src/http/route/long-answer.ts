@@ -6,19 +6,20 @@ import { keepHeapSmall } from '../../ground/heap-growth.js'
 /** The content type of JSON answers. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** After so many characters the written text is sent, and others have their turn. */
+/** After this number of characters the written text is sent, and other requests get their turn. */
 const LONG_TEXT = 64 * 1024
 
-/** From so many characters on, the garbage of an answer counts. */
+/** From this number of characters on, an answer makes much garbage, so the heap is kept small meanwhile. */
 const HEAVY_ANSWER = 1024 * 1024
 
 /**
  * An answer that is made while it is read. Its first part is made before anything is sent. So a database that does not
- * answer still gives an error answer. A later failure breaks the answer off, and the client sees a failed request.
+ * answer still gives an error answer. After a later failure the answer ends early, and the client sees a failed
+ * request.
  */
 export async function streamOf(parts: AsyncGenerator<string>): Promise<Readable> {
   const first = await parts.next()
-  // Parts may be long. Only as many wait for the reader as keep it busy.
+  // Parts may be long, so only a few of them wait for the reader.
   return Readable.from(first.done ? [] : following(first.value, parts), { highWaterMark: 2 })
 }
 
@@ -56,7 +57,7 @@ export async function* withText(
 }
 
 /**
- * The JSON of a list whose records come page by page. Other requests have their turn after each page.
+ * The JSON of a list whose records come page by page. Other requests get their turn after each page.
  * @param more members beside `records` and `count`
  */
 export async function* listText(

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { auditNameOf } from './audit-hook.js'
 
-/** What the metrics count of requests. */
+/** The facts about requests that the metrics count. */
 export interface HttpMeters {
   requestEnded(request: {
     /**
-     * The pattern of the path and not the path itself, so that there are only as many as routes. `other` for unknown
+     * The pattern of the path and not the path itself, so that the number of labels is limited. `other` for unknown
      * paths.
      */
     readonly route: string

@@ -18,7 +18,7 @@ export const Message = Type.Object({ message: Type.String() }, { title: 'Message
 /** Marks a text with the content of another type. The document shows that type (see `openapi-operation.ts`). */
 export const MEANT_AS = '$comment'
 
-/** A whole number that comes as text. {@link wholeNumberOf} reads it, so that a wrong one has an error of its own. */
+/** A whole number that comes as text. {@link wholeNumberOf} reads it, so that a wrong one has its own error. */
 export function integerText(description: string) {
   return Type.String({ [MEANT_AS]: 'integer', description })
 }
@@ -87,7 +87,7 @@ export function idOf(params: { readonly id: string }): number {
 }
 
 /**
- * A whole number given as text. A number that is too large becomes the largest possible one, which nothing has.
+ * A whole number given as text. A number that is too large becomes the largest possible one. No object has that number.
  * @throws InvalidInputError naming the parameter
  */
 export function wholeNumberOf(text: string, name: string): number {

@@ -1,16 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 
-/** The header by which a page of ours says that it asks. Another site cannot send it without being asked for leave. */
+/**
+ * The header with which a page of this service marks its requests. A browser does not let another site send it without
+ * a permission of this service.
+ */
 const PAGE_HEADER = 'x-holdfast-page'
 
-/** Where the service is for browsers: PUBLIC_URL without a slash at its end, or null. */
+/** The address of the service for browsers: PUBLIC_URL without a slash at its end, or null. */
 export interface CookiePlace {
   readonly publicUrl: string | null
 }
 
 /**
- * The cookie that signs a browser in. Scripts cannot read it, no other site makes the browser send it, and over TLS the
- * name makes browsers refuse it from anybody but this very host.
+ * The cookie that signs a browser in. Scripts cannot read it, and no other site can make the browser send it. Over TLS,
+ * because of its name, browsers accept it only from exactly this host.
  */
 export function sessionCookie(
   value: string,
@@ -21,11 +24,11 @@ export function sessionCookie(
 }
 
 /**
- * The value of the cookie, if the request may be believed to come from a page of ours; else null. A cookie comes along
- * whoever makes the browser ask, so by itself it says nothing about who wants something:
+ * The value of the cookie, if a page of this service sends the request; else null. A browser adds the cookie to every
+ * request, whichever site causes it. So the cookie alone does not show who wants something:
  *
- * - the browser has to say that the asking page is of the same origin (`Sec-Fetch-Site`, or else `Origin`); only where it
- *   says neither, which old browsers and places without TLS do, a request that changes nothing may do without;
+ * - the browser has to say that the page has the same origin (`Sec-Fetch-Site`, or else `Origin`). Old browsers, and
+ *   browsers without TLS, may send neither. Then only a request that changes nothing is accepted.
  * - a request that may change something needs {@link PAGE_HEADER}, and a body that no HTML form can send.
  */
 export function sessionCookieOf(request: FastifyRequest, { publicUrl }: CookiePlace): string | null {
@@ -36,7 +39,7 @@ export function sessionCookieOf(request: FastifyRequest, { publicUrl }: CookiePl
   return isOfOurPage(request, publicUrl) ? value : null
 }
 
-/** Whether a page of this service asks. See {@link sessionCookieOf}. */
+/** Whether a page of this service sends the request. See {@link sessionCookieOf}. */
 export function isOfOurPage(request: FastifyRequest, publicUrl: string | null): boolean {
   const { headers, method } = request
   const changesNothing = method === 'GET' || method === 'HEAD'
@@ -62,7 +65,7 @@ function nameFor(request: FastifyRequest, publicUrl: string | null): string {
   return `${isSafePlace(request, publicUrl) ? '__Host-' : ''}holdfast_session`
 }
 
-/** Whether browsers take cookies that are marked as secure: over TLS, and from this machine. */
+/** Whether browsers accept cookies that are marked as secure: over TLS, and from the same machine. */
 function isSafePlace(request: FastifyRequest, publicUrl: string | null): boolean {
   if (publicUrl?.startsWith('https:') || request.protocol === 'https') return true
   return /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/.test(request.host)

@@ -21,15 +21,13 @@ const MIB = 1024 * KIB
 
 /** Most bytes of a body without a token: a name and a password, or a refresh token. */
 const STRANGERS_BYTES = 16 * KIB
-/** Most bytes of a body that is no launch. A credential with its keys is the longest. */
+/** Most bytes of a body that is not a launch. The longest such body is a credential with its keys. */
 const SHORT_BYTES = 512 * KIB
 
-/** From so many characters on, other requests have their turn after a body. */
+/** After a body with so many characters, other requests get their turn. */
 const LONG_TEXT = 32 * KIB
 
-/**
- * From so many bytes on, a body waits for its turn. The second number says how many such bodies are handled at once.
- */
+/** A body with so many bytes waits for its turn. The second number says how many such bodies are handled at once. */
 const TURN_BYTES = 128 * KIB
 const TURNS = 2
 
@@ -41,7 +39,7 @@ const LARGEST_OF_ALL = 16
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The memory that counts for the body of this request; null before it is read and after the answer. */
+    /** The memory that is counted for the body of this request; null before it is read and after the answer. */
     bodyShare: BodyShare | null
     /** Ends the turn of a long body; null when it has none. */
     endBodyTurn: (() => void) | null
@@ -53,11 +51,12 @@ declare module 'fastify' {
 }
 
 /**
- * Bodies are JSON, or what HTML forms and `curl -d` send (`form-bodies.ts`). An empty body is no body whatever its content type says, since clients send the header with
- * every request; other kinds are refused before they are read. Plugins may add kinds for their own routes.
+ * Bodies are JSON, or what HTML forms and `curl -d` send (`form-bodies.ts`). An empty body counts as no body, whatever
+ * its content type is, because clients send the header with every request. Other kinds are refused before they are
+ * read. Plugins may add kinds for their own routes.
  *
- * A body is bounded before anything is made of it: by its bytes, by how many values it has and how deep they are, and by
- * what its sender and all senders have in work at the same time. Whoever has no token gets least.
+ * A body is limited before anything is made from it: by its bytes, by the number and depth of its values, and by the
+ * bytes that its sender and all senders have in work at the same time. The limit is lowest for senders without a token.
  * @param options.limitBytes API_BODY_LIMIT_MB in bytes
  */
 export function registerBodyParsing(
@@ -81,7 +80,7 @@ export function registerBodyParsing(
     if (size === 0) return undefined
     if (size > TURN_BYTES) request.endBodyTurn = await takeTurn(turns, request)
     const text = Buffer.concat(chunks.splice(0), size).toString('utf8')
-    // Others have their turn between the reading and the parsing.
+    // Other requests get their turn between the reading and the parsing.
     if (text.length > LONG_TEXT) await letOthersRun()
     const body = await parsedJson(request, text)
     requireExactNumbers(text, bounds)
@@ -106,7 +105,7 @@ export function registerBodyParsing(
   })
 }
 
-/** What goes with every body, whatever its kind: an end of waiting for it, and of its share and turn. */
+/** Every body of any kind has a time limit for its arrival, and an end of its share and turn. */
 function addBodyHooks(app: FastifyInstance, timers: Timers): void {
   // A client that sends half a body and then nothing would keep its connection for ever. Uploads have a limit of their
   // own.
@@ -118,7 +117,7 @@ function addBodyHooks(app: FastifyInstance, timers: Timers): void {
   })
   app.decorateRequest('bodyShare', null)
   app.decorateRequest('endBodyTurn', null)
-  // This hook runs also when nobody reads the answer. The work is done then.
+  // This hook also runs when nobody reads the answer. By then the work is done.
   app.addHook('onSend', async (request) => {
     request.bodyShare?.close()
     request.bodyShare = null
@@ -167,8 +166,8 @@ async function takeTurn(turns: BodyTurns, request: FastifyRequest): Promise<() =
 }
 
 /**
- * @param bounds of what is to be JSON; null: it is something else
- * @throws FST_ERR_CTP_BODY_TOO_LARGE, TooLargeError, InvalidInputError, TooManyError; the rest is left unread
+ * @param bounds the limits of a JSON text; null: the body is not JSON
+ * @throws FST_ERR_CTP_BODY_TOO_LARGE, TooLargeError, InvalidInputError, TooManyError; the rest of the body is not read
  */
 function readBytes(
   payload: Readable,
@@ -206,8 +205,8 @@ function readBytes(
 }
 
 /**
- * A number that JavaScript has not would reach the playbook as another one. It is refused, and where it stands is said; in a long
- * body only the number, because looking for the place takes time.
+ * A number that JavaScript cannot store exactly would reach the playbook as another number. So it is refused. The error
+ * names its place. In a long body it names only the number, because the search for the place takes time.
  * @throws InvalidInputError
  */
 function requireExactNumbers(text: string, bounds: JsonBounds): void {
@@ -226,7 +225,7 @@ function isMultipart({ headers }: IncomingMessage): boolean {
   return headers['content-type']?.startsWith('multipart/form-data') ?? false
 }
 
-/** A body that is not there is not read, so its end would never be seen. */
+/** A missing body is not read, so its end would never be seen. */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

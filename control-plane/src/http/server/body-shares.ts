@@ -20,7 +20,7 @@ const RETRY_SECONDS = 2
 
 /**
  * Limits the memory for bodies, by sender and in all. A body counts from its first byte until its request is answered,
- * because a launch that waits for its check keeps everything that it brought.
+ * because a launch that waits for its check keeps its whole body.
  */
 export function createBodyShares({ ofOne, ofAll }: { readonly ofOne: number; readonly ofAll: number }): BodyShares {
   const held = new Map<string, number>()

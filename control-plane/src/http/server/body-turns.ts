@@ -8,12 +8,12 @@ export interface BodyTurns {
 }
 
 /**
- * Lets a few long bodies be worked on at the same time, while the others wait as the bytes that came. What is made of a body
- * (its text, its values, the copy for the check, what is stored) takes many times its bytes. So the number of bodies in work
- * bounds the memory, and the bytes of those that wait hardly count.
+ * Only a few long bodies are handled at the same time. The others wait as bytes. The things that are made from a body
+ * (its text, its values, the copy for the check, the stored texts) need many times its bytes. So the number of bodies
+ * in work limits the memory, and the waiting bytes hardly count.
  *
- * A sender has one turn at a time, in the order of the senders: whoever sends many bodies, or slow ones, waits for itself, and leaves
- * the other turns to others.
+ * A sender has one turn at a time, in the order of the senders. So a sender with many bodies, or slow ones, only delays
+ * itself, and leaves the other turns to others.
  */
 export function createBodyTurns(most: number): BodyTurns {
   /** The waiting bodies by sender, in the order of the senders' turns. */

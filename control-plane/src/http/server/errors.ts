@@ -46,7 +46,7 @@ const STATUS_OF_CLASS: readonly (readonly [abstract new (...args: never[]) => Ho
   [UnavailableError, 503],
 ]
 
-/** Errors of the framework that clients see often, with a text of our own. */
+/** Errors of the framework that clients see often, with texts of this service. */
 const FRAMEWORK_FAILURES: Readonly<Record<string, Omit<Failure, 'details'>>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: { status: 400, code: 'invalid_json', error: 'The body is not valid JSON' },
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, code: 'body_too_large', error: 'The body is too large' },
@@ -85,7 +85,7 @@ export function unknownRoute(): NotFoundError {
 }
 
 /**
- * Whether the client closed the connection in the middle of its request. That is no failure of the service. Only the
+ * Whether the client closed the connection in the middle of its request. This is not a failure of the service. Only the
  * error of the request itself counts, because a directory or provider that closes its connection has the same error
  * code.
  */
@@ -107,7 +107,7 @@ export function sendError(error: Error, request: FastifyRequest, reply: FastifyR
   return reply.status(failure.status).header('x-request-id', request.id).send(bodyOf(failure))
 }
 
-/** Answers bytes that are no HTTP request (`clientErrorHandler` of the server), then closes the socket. */
+/** Answers bytes that are not an HTTP request (`clientErrorHandler` of the server), then closes the socket. */
 export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()
@@ -137,7 +137,7 @@ export function refuseTunnels(app: FastifyInstance): void {
   const server = app.server as Server
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy())
-    // Otherwise the other side could keep its half open.
+    // Otherwise the other side could keep its half of the connection open.
     socket.once('finish', () => socket.destroy())
     socket.end(lastAnswer(405, { error: 'This service is no proxy', code: 'method_not_allowed' }))
   })

@@ -27,20 +27,23 @@ const SMALL_E = 0x65
 
 /** Numbers with fewer characters, and without a power of ten, are exact in any case. */
 const SHORT_NUMERAL = 16
-/** More characters of a number are not kept: it is refused in any case. */
+/** Most characters of a number that are kept. A longer number is refused in any case. */
 const MAX_NUMERAL_LENGTH = 1001
 
-/** Counts what a JSON text holds while its bytes come. Whether it is JSON at all is for the parser to see. */
+/**
+ * Counts the values of a JSON text while its bytes arrive. It does not check whether the text is JSON. The parser does
+ * that.
+ */
 export interface JsonBounds {
   /** @throws TooLargeError with too many values and names, InvalidInputError when it is nested too deep */
   take(bytes: Uint8Array): void
-  /** The first number that JavaScript would change by reading it, as it was written; null: there is none. */
+  /** The text of the first number that JavaScript would change by reading it; null: there is no such number. */
   inexactNumber(): string | null
 }
 
 /**
- * Looks at a JSON text before anything is made of it: two megabytes of `[],[],…` take a tenth of a second and a
- * hundred megabytes to parse, and every later step takes as long again.
+ * Checks a JSON text before anything is made from it. To parse two megabytes of `[],[],…` takes a tenth of a second and
+ * a hundred megabytes, and every later step takes as long again.
  */
 export function createJsonBounds(): JsonBounds {
   let values = 1
@@ -57,7 +60,7 @@ export function createJsonBounds(): JsonBounds {
   }
   return {
     take(bytes) {
-      // By index: an iterator takes ten times as long.
+      // A loop by index, because an iterator takes ten times as long.
       for (let at = 0; at < bytes.length; at += 1) {
         const byte = bytes[at]
         if (isText) {
@@ -91,7 +94,7 @@ export function createJsonBounds(): JsonBounds {
   }
 }
 
-/** What numbers are written with, and the `e` of true and false, with which none begins. */
+/** The characters of numbers. The `e` of true and false is among them, but no number begins with it. */
 function isOfNumeral(byte: number | undefined): boolean {
   if (byte === undefined || byte < PLUS) return false
   if (byte <= NINE) return byte >= ZERO || byte === MINUS || byte === POINT || byte === PLUS

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 
-/** Which methods a path is known for, so that a wrong method is told apart from a wrong path. */
+/** The methods of each known path, so that a wrong method and a wrong path get different errors. */
 export interface KnownPaths {
-  /** Methods of a path, in the order of the alphabet; empty when nothing is there. */
+  /** Methods of a path, in the order of the alphabet; empty for an unknown path. */
   methodsOf(path: string): readonly string[]
 }
 
@@ -10,14 +10,14 @@ export interface KnownPaths {
 interface Step {
   readonly named: Map<string, Step>
   parameter: Step | null
-  /** What follows is one parameter, whatever it holds. */
+  /** The next step is a parameter with any value. */
   rest: Set<string> | null
   readonly methods: Set<string>
 }
 
 const newStep = (): Step => ({ named: new Map(), parameter: null, rest: null, methods: new Set() })
 
-/** Notes every route that is registered from now on. */
+/** Collects every route that is registered from now on. */
 export function noteKnownPaths(app: FastifyInstance): KnownPaths {
   const root = newStep()
 
@@ -43,7 +43,7 @@ function below(step: Step, part: string): Step {
   return known
 }
 
-/** A name goes before a parameter, as in the router. */
+/** A name has priority over a parameter, as in the router. */
 function find(step: Step, [part, ...rest]: readonly string[]): ReadonlySet<string> {
   if (part === undefined) return step.methods
   for (const next of [step.named.get(part), step.parameter]) {

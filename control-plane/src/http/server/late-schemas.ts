@@ -3,17 +3,17 @@ import serializerCompilers from '@fastify/fast-json-stringify-compiler'
 import type { FastifyInstance } from 'fastify'
 import type { FastifyValidationResult } from 'fastify/types/schema.js'
 
-/** Name of the decorator that compiles every schema that was not needed yet, and checks that it is one: `() => void`. */
+/** Name of the decorator that compiles all schemas that were not needed yet, and checks them: `() => void`. */
 export const COMPILE_SCHEMAS = 'compileSchemas'
 
 /**
- * Puts off what Fastify compiles of the schemas of a route (its checks, and the writers of its answers) until the route is
- * used first: a start would spend half of its time on them, and most are not asked for soon. Schemas of headers must name
- * them in lower case; Fastify sees to that with its own compilers only.
+ * Fastify compiles the schemas of a route: its checks, and the functions that write its answers. This delays that until
+ * the first use of the route, because it would take half of the time of a start, and most routes are not used soon.
+ * Schemas of headers must have names in lower case, because Fastify changes them only for its own compilers.
  */
 export function compileSchemasLate(app: FastifyInstance, options: Options): void {
   const waiting = new Set<() => unknown>()
-  /** Gives what `make` makes, which is made once. */
+  /** Returns the result of `make`, which is called once. */
   function late<T>(make: () => T): () => T {
     let made: { readonly value: T } | null = null
     const get = () => {
@@ -26,7 +26,7 @@ export function compileSchemasLate(app: FastifyInstance, options: Options): void
   }
 
   const routes: object[] = []
-  // Whether schemas are schemas is a matter of tests: it would take the first request longer than everything else of it.
+  // Tests check that the schemas are valid. Here this check would take longer than all other work of the first request.
   const validators = late(() => ajvCompilers()({}, { customOptions: { ...options, validateSchema: false } }))
   const serializers = late(() => serializerCompilers()())
   app.setValidatorCompiler((route: object) => {
@@ -34,7 +34,7 @@ export function compileSchemasLate(app: FastifyInstance, options: Options): void
     const validator = late(() => validators()(route))
     const check: FastifyValidationResult = (data) => {
       const validate = validator()
-      // A promise is what only schemas marked `$async` give, and none is.
+      // Only schemas with `$async` return a promise, and there are none.
       const isValid = validate(data) === true
       check.errors = validate.errors
       return isValid

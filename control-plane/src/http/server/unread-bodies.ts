@@ -2,15 +2,15 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Timers } from '../../time/timers.js'
 
-/** How long the rest of a body is read whose request is answered already, in milliseconds. */
+/** How long the rest of a body is read after the answer to its request, in milliseconds. */
 const LINGER_MS = 5_000
 /** How much of it is read. */
 const LINGER_BYTES = 64 * 1024 * 1024
 
 /**
- * Takes care of requests that are answered before their body is read: refused, or without use for one. Most clients look
- * for the answer only when they have sent everything, so the rest is read on for a while and thrown away. Who sends more
- * than that loses the connection.
+ * Handles requests that are answered before their body is read, because they were refused or need no body. Most clients
+ * look for the answer only when they have sent everything. So the rest is read for a while and dropped. If a client
+ * sends more than that, its connection is closed.
  */
 export function endUnreadBodies(app: FastifyInstance, timers: Timers): void {
   const unread = new Set<IncomingMessage>()
@@ -41,7 +41,7 @@ export function endUnreadBodies(app: FastifyInstance, timers: Timers): void {
     request.once('close', () => {
       stop()
       unread.delete(request)
-      // It counted as busy when the idle connections were closed, and nobody would come back to it.
+      // The connection counted as busy when the idle connections were closed, so it has to be closed here.
       if (isClosing) socket.destroySoon()
     })
     request.resume()

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Ends the connections over which no request has come when the service stops. Browsers and pools open such ones ahead;
- * to Node they are not idle, and it would wait a minute for the request that may still come.
+ * When the service stops, this ends connections over which no request has come. Browsers and pools open such
+ * connections in advance. For Node.js they are not idle, and it would wait a minute for a request.
  * @param encrypted whether the server does TLS by itself
  */
 export function endUnusedConnections(app: FastifyInstance, encrypted: boolean): void {

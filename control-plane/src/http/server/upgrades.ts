@@ -6,9 +6,10 @@ import { answerBrokenRequest } from './errors.js'
 type TakeUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void
 
 /**
- * Lets only WebSockets at one path change the protocol. Every other wish is passed over, as HTTP allows: some clients
- * ask for HTTP/2 with each of their requests, and they are answered as if they had not. Such a connection ends with its
- * answer, since Node.js has let go of it. To be called after the WebSocket plugin, whose listener it stands before.
+ * Allows a change of the protocol only for WebSockets at one path. Every other request for a change is ignored, as HTTP
+ * allows. Some clients ask for HTTP/2 with each request, and they get a normal answer. Such a connection ends with its
+ * answer, because Node.js does not handle it any more. Call this after the WebSocket plugin. Its listener comes before
+ * that of the plugin.
  */
 export function registerUpgrades(app: FastifyInstance, socketPath: string): void {
   const server = app.server as Server
@@ -18,7 +19,7 @@ export function registerUpgrades(app: FastifyInstance, socketPath: string): void
     if (isWebSocketAt(socketPath, request)) for (const take of takers) take.call(server, request, socket, head)
     else answerPlainly(app, request, socket)
   })
-  // A broken WebSocket handshake is answered in the same shape as every other refusal.
+  // A broken WebSocket handshake gets an error in the usual shape.
   app.websocketServer.on('wsClientError', (error, socket) => answerBrokenRequest(error, socket as Socket))
 }
 
@@ -30,7 +31,7 @@ function isWebSocketAt(path: string, { headers, url = '' }: IncomingMessage): bo
 function answerPlainly(app: FastifyInstance, request: IncomingMessage, socket: Socket): void {
   socket.on('error', () => socket.destroy())
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
-  // Node.js does not read a body that stands behind a wish for another protocol.
+  // Node.js does not read the body of a request that asks for another protocol.
   if (length !== '0' || coding !== undefined) {
     answerBrokenRequest(new Error('a body after Upgrade'), socket)
     return

@@ -15,7 +15,7 @@ const appearanceFields = {
 
 const Appearance = Type.Object(appearanceFields, { title: 'Appearance' })
 
-/** What the header of the pages shows. */
+/** The settings that the header of the pages shows. */
 export function appearanceRoutes(deps: {
   readonly store: Store
   readonly live: LiveEvents

@@ -8,12 +8,15 @@ import { textAnswers } from '../route/schemas.js'
 /** What these routes need of other rooms. */
 export interface MetricsRoutesDependencies {
   readonly metrics: { text(): Promise<{ readonly type: string; readonly body: string }> }
-  /** The token of the monitoring; null: only admins may look. */
+  /** The token of the monitoring; null: only admins may read the metrics. */
   readonly metricsToken: string | null
   readonly authenticate: Authenticate
 }
 
-/** `GET /metrics`, for the bearer of METRICS_TOKEN and for admins; 403 to other users, and 401 without a good token. */
+/**
+ * `GET /metrics`, for clients with METRICS_TOKEN and for admins. Other users get 403, and requests without a valid
+ * token 401.
+ */
 export function metricsRoutes(deps: MetricsRoutesDependencies): FastifyPluginAsyncTypebox {
   async function requireMonitoring(request: FastifyRequest): Promise<void> {
     const token = bearerOf(request)
@@ -45,7 +48,7 @@ export function metricsRoutes(deps: MetricsRoutesDependencies): FastifyPluginAsy
   }
 }
 
-/** Compares without telling by the time it takes how much of the token is right. */
+/** Compares tokens in constant time, so that the time does not show how much of a token is right. */
 function isSame(one: string, other: string): boolean {
   const [left, right] = [one, other].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer]
   return timingSafeEqual(left, right)

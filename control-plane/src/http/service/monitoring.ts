@@ -13,7 +13,7 @@ export interface MonitoringRoutesDependencies {
 }
 
 const PROBE = { public: true, duringStop: true } as const
-/** A probe wants an answer, also from a database that hangs; in milliseconds. */
+/** How long a probe waits for a database that hangs, in milliseconds. */
 const TIMEOUT_MS = 2000
 
 const NotReady = Type.Object({ status: Type.Literal('not ready'), reason: Type.String() })
@@ -74,7 +74,7 @@ export function monitoringRoutes(deps: MonitoringRoutesDependencies): FastifyPlu
   }
 }
 
-/** Why the database cannot serve, in the words of the probe; null when it can. */
+/** Why the database cannot be used, in the words of the probe; null when it can. */
 async function databaseTrouble(store: Pick<Store, 'check'>): Promise<string | null> {
   const tooLate = () => new UnavailableError('database_unreachable', 'the database is slow')
   try {

@@ -66,7 +66,7 @@ const MadeTarget = Type.Object(
 
 const tags = ['notifications']
 
-/** The addresses that webhooks go to, for admins. A secret goes in and never comes out again. */
+/** Routes for the addresses of webhooks, for admins. They accept secrets, but no answer contains one. */
 export function notificationTargetRoutes({ targets, deliveries }: TargetRouteDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -168,7 +168,7 @@ function oneTargetRoutes({ targets, deliveries }: TargetRouteDependencies): Fast
   }
 }
 
-/** Field by field, so that the secret cannot come along. */
+/** Field by field, so that the secret cannot get into the answer. */
 function shown({ id, name, url, events, isEnabled, createdAt, createdBy }: StoredTarget): Static<typeof Target> {
   const made = { created_at: isoTime(createdAt), created_by: createdBy }
   return { id, name, url, events: [...events], enabled: isEnabled, ...made }

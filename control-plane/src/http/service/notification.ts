@@ -107,7 +107,7 @@ export function notificationRoutes({ deliveries }: { readonly deliveries: Delive
   }
 }
 
-/** Field by field. What was sent is not shown: its receivers have it. */
+/** Field by field. The content of a message is not shown, because it is only for its receivers. */
 export function shownNotification(delivery: Delivery): Static<typeof Notification> {
   const { id, uid, targetId, recipient, event, eventAt, jobId, state, attempts, nextAt, problem } = delivery
   return {

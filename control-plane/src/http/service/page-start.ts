@@ -28,7 +28,10 @@ const Logo = Type.Object(
 
 const LogoutUrl = Type.Object({ logoutUrl: nullable(Type.String()) }, { title: 'LogoutUrl' })
 
-/** What pages of the product family ask before anybody has signed in. None of it says anything about this installation. */
+/**
+ * Routes that pages of the product family call before anybody has signed in. Their answers tell nothing about this
+ * installation.
+ */
 export function pageStartRoutes(deps: {
   readonly store: Pick<Store, 'check'>
   readonly openId: Pick<OpenId, 'logoutUrl' | 'isOn'>

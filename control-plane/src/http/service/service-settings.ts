@@ -14,10 +14,10 @@ const ServiceSetting = Type.Object(
   { title: 'ServiceSetting' },
 )
 
-/** One setting as the service runs with it. The value of a secret is not in here. */
+/** One setting with its present value. The value of a secret is not in it. */
 export type SettingInForce = Readonly<Static<typeof ServiceSetting>>
 
-/** The settings with which this control plane was started, for admins. They are changed where it is started. */
+/** The settings with which this control plane was started, for admins. They can be changed only where it is started. */
 export function serviceSettingRoutes(deps: { readonly inForce: readonly SettingInForce[] }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

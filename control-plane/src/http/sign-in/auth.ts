@@ -22,7 +22,7 @@ export interface AuthRoutesDependencies {
   readonly openId: Pick<OpenId, 'logoutUrl'>
 }
 
-/** What a sign-in may say of the API token that it asks for instead of a short-lived one. */
+/** What a sign-in may say about the API token that it asks for instead of a short-lived token. */
 const longToken = {
   expiryDays: Type.Optional(
     Type.Union([Type.Integer(), Type.String({ maxLength: 20 })], {
@@ -93,7 +93,7 @@ export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncType
       },
       async (request) => {
         const { username, password } = request.body
-        // A name that nobody has is not kept: it may be a password in the wrong field.
+        // An unknown name is not stored, because it may be a password in the wrong field.
         const user = await deps.signIn.knownAs(username)
         if (user) noteUser(request, user)
         const pair = await deps.signIn.signIn(username, password, request.ip, (signedIn) => noteUser(request, signedIn))
@@ -139,8 +139,9 @@ export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncType
 }
 
 /**
- * The pair with an API token in the place of its short-lived one, when the sign-in asks for it and the roles allow it;
- * else the ordinary pair, as in the product family. @throws ConflictError when the user has too many
+ * The pair of tokens. If the sign-in asks for it and the roles allow it, an API token replaces the short-lived token.
+ * Otherwise it is the ordinary pair, as in the product family.
+ * @throws ConflictError when the user has too many
  */
 async function withLongToken(
   { sessions, apiTokens }: AuthRoutesDependencies,
@@ -162,7 +163,7 @@ function withoutUndefined(values: object): object {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 }
 
-/** Tokens must not stay in anybody's cache. */
+/** Tokens must not stay in any cache. */
 export function keepOutOfCaches(app: FastifyInstance): void {
   app.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -173,12 +174,12 @@ function audited(verb: string): AuditName {
   return { action: `auth.${verb}`, kind: 'session' }
 }
 
-/** Says in the audit trail whose sign-in it is. */
+/** Names the user of the sign-in in the audit trail. */
 export function noteUser(request: FastifyRequest, user: StoredUser): void {
   noteAudit(request, { user: { name: user.username, type: user.type, id: user.id } })
 }
 
-/** Username and password of HTTP Basic; null without such a header. The password may hold colons. */
+/** Username and password of HTTP Basic; null without such a header. The password may contain colons. */
 function basicCredentialsOf(request: FastifyRequest): { username: string; password: string } | null {
   const encoded = /^Basic +([A-Za-z0-9+/_=-]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
   if (encoded === undefined) return null

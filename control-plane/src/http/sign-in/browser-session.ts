@@ -36,7 +36,7 @@ const RULES = `For pages of this service only: the answer has no token, the brow
 has to say that a page asks (X-Holdfast-Page: 1) and, as browsers do by themselves, that it is of the same origin
 (Sec-Fetch-Site or Origin). Programs use POST /auth/login.`
 
-/** Signing a browser in and out. */
+/** Routes that sign a browser in and out. */
 export function browserSessionRoutes(deps: BrowserSessionRoutesDependencies): FastifyPluginAsyncTypebox {
   const { signIn, browserSessions, publicUrl } = deps
   return async (app) => {
@@ -46,7 +46,7 @@ export function browserSessionRoutes(deps: BrowserSessionRoutesDependencies): Fa
       '/auth/session',
       {
         config: { public: true, ...LIMITED, audit: { action: 'auth.session', kind: 'session' } },
-        // Else another site could sign somebody in as somebody else.
+        // Otherwise another site could sign a user in with another account.
         onRequest: async (request) => {
           if (isOfOurPage(request, publicUrl)) return
           throw new ForbiddenError(

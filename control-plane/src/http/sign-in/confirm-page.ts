@@ -2,7 +2,7 @@ import type { AskedQuestion } from '../../auth/sign-in/sign-in-questions.js'
 import { shownName } from '../../auth/sessions/shown-name.js'
 import { signInWord } from '../../sign-in-word.js'
 
-/** No page may show this one inside of itself, and nothing of it runs or is fetched. */
+/** No other page may show this page inside of itself. It runs no scripts and loads nothing. */
 export const CONFIRM_HEADERS = {
   'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
   'x-frame-options': 'DENY',

@@ -1,16 +1,19 @@
 import { FLOW_MS } from '../../auth/openid/flow-cookie.js'
 
-/** What a cookie is about: a sign-in under way at a provider, or the question whether a program may be signed in. */
+/**
+ * The purpose of a cookie: a sign-in that has begun at a provider, or the question whether a program may be signed in.
+ */
 export type FlowCookieKind = 'sign_in' | 'question'
 
-/** Sign-ins that one browser may have under way; the oldest make room. */
+/** Most unfinished sign-ins of one browser. The oldest ones are removed. */
 const MAX_FLOWS = 8
 
 /**
- * The cookies with a sign-in under way, one for each, so that two tabs do not end each other's. Scripts cannot read them,
- * and they come along when the provider sends the browser back, but with no request that another page makes. Over TLS the
- * name makes browsers refuse them from anybody but this very host, so no neighbour in the domain can plant one.
- * @param flow.tag tells it from the others of the same browser
+ * The cookies of unfinished sign-ins. Each sign-in has its own cookie, so that two tabs do not disturb each other.
+ * Scripts cannot read the cookies. The browser sends them when the provider sends it back, but not with requests of
+ * other pages. Over TLS, because of their name, browsers accept them only from exactly this host. So another host of
+ * the domain cannot set one.
+ * @param flow.tag distinguishes it from other sign-ins of the same browser
  * @param header `Cookie` of the request
  * @returns values of `Set-Cookie`
  */
@@ -26,12 +29,12 @@ export function flowCookies(
   return [set(name, flow.value, FLOW_MS / 1000, publicUrl), ...leaving.map((other) => set(other, '', 0, publicUrl))]
 }
 
-/** What takes one away again. */
+/** The header that removes such a cookie. */
 export function clearedFlowCookie(kind: FlowCookieKind, tag: string, publicUrl: string | null): string {
   return set(nameFor(kind, tag, publicUrl), '', 0, publicUrl)
 }
 
-/** Its value in the header `Cookie`. */
+/** The value of such a cookie in the header `Cookie`. */
 export function flowCookieOf(
   header: string | undefined,
   { kind, tag }: { readonly kind: FlowCookieKind; readonly tag: string },

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { type RefusalStatus, answers } from '../route/schemas.js'
 
-/** Where a browser is sent on to; programs find it in the body, too. */
+/** The address to which a browser is redirected. Programs find it in the body, too. */
 export const SentOn = Type.Object({ location: Type.String() }, { title: 'SentOn' })
 
-/** The `response` schemas of a route that only sends browsers on. */
+/** The `response` schemas of a route that only redirects browsers. */
 export function sendsOn(...refusals: RefusalStatus[]) {
   const { 200: _, ...others } = answers(Type.Null(), ...refusals)
   return { ...others, 302: SentOn }

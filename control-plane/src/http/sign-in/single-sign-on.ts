@@ -77,7 +77,7 @@ const Exchange = Type.Object({
 
 const NAMES: Readonly<Record<OpenIdKind, string>> = { oidc: 'OpenID Connect', azuread: 'Entra ID' }
 
-/** Signing in at a provider with a browser, for browsers and for programs that open one. */
+/** Routes for signing in at a provider with a browser, for browsers and for programs that open one. */
 export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPluginAsyncTypebox {
   const { signIn } = deps
 
@@ -115,7 +115,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
 
     for (const kind of ['oidc', 'azuread'] as const) await app.register(providerRoutes(deps, kind))
 
-    // The name that pages of the product family have for it.
+    // The name that pages of the product family use for it.
     app.get(
       '/auth/azureadoauth2',
       {
@@ -155,7 +155,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
   }
 }
 
-/** Signing in at one provider: the way to it, and the way back. */
+/** The routes for one provider: the way to it, and the way back. */
 function providerRoutes(deps: SingleSignOnDependencies, kind: OpenIdKind): FastifyPluginAsyncTypebox {
   const { signIn } = deps
   return async (app) => {
@@ -205,18 +205,18 @@ function providerRoutes(deps: SingleSignOnDependencies, kind: OpenIdKind): Fasti
           if (!flow) throw noFlow(deps.publicUrl)
           const { tokens, location, cookies } = await finish(deps, request, flow)
           if (location === undefined) return await reply.send(tokens)
-          // Beside what takes the first cookie away.
+          // This header is sent in addition to the one that removes the first cookie.
           reply.header('set-cookie', cookies)
           return await sendOn(reply, location)
         } catch (error) {
           if (error instanceof UnauthenticatedError) deps.meters.signInFailed()
-          // The program that opened the browser hears of the failure; it would wait in vain.
+          // The program that opened the browser has to learn of the failure. Otherwise it would wait in vain.
           const waiting = flow?.client?.redirect ?? null
           const page = flow?.page === undefined ? null : `${deps.publicUrl ?? ''}/sign-in`
           if (!flow || (waiting ?? page) === null || !(error instanceof HoldfastError)) throw error
           request.audit?.finish(error instanceof UnauthenticatedError ? 401 : 503)
           const { code, message } = error
-          // A page has words of its own for a code: what stands in an address may come from anybody.
+          // The page has its own text for each code, because the text in an address may come from anybody.
           if (waiting === null) return sendOn(reply, withQuery(page ?? '', { refused: code, to: flow.page ?? '/' }))
           return sendOn(reply, withQuery(waiting, { error: code, error_description: message }))
         }
@@ -225,7 +225,7 @@ function providerRoutes(deps: SingleSignOnDependencies, kind: OpenIdKind): Fasti
   }
 }
 
-/** What the browser gets when its user is known: tokens, or the way back to the program that opened it. */
+/** The answer for the browser when its user is known: tokens, or the way back to the program that opened it. */
 async function finish(deps: SingleSignOnDependencies, request: FastifyRequest, flow: Flow) {
   const { signIn } = deps
   const identity = await signIn.openId.finish(flow, queryOf(request))
@@ -240,7 +240,7 @@ async function finish(deps: SingleSignOnDependencies, request: FastifyRequest, f
     }
   }
   if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
-  // Whoever sits there is asked first: anybody may have sent them the link that began this.
+  // The user is asked first, because anybody may have sent them the link that began this sign-in.
   const tag = tagOf(flow.state)
   const cookie = { kind: 'question' as const, tag, value: await signIn.questions.ask(user, flow.client) }
   const cookies = flowCookies(cookie, request.headers.cookie, deps.publicUrl)
@@ -252,8 +252,8 @@ function sendOn(reply: FastifyReply, location: string) {
 }
 
 /**
- * The program that opened the browser. It can only be on the machine of the browser: whoever listens elsewhere could
- * have sent the link to somebody.
+ * The program that opened the browser. It must be on the machine of the browser. Otherwise an attacker who listens
+ * elsewhere could send the link to a user.
  * @throws InvalidInputError
  */
 function clientOf(query: {
@@ -283,7 +283,7 @@ function noFlow(publicUrl: string | null): UnauthenticatedError {
   )
 }
 
-/** As it came: the provider's words are for the library that checks them. */
+/** The unchanged query, because the library has to check the words of the provider. */
 function queryOf(request: FastifyRequest): string {
   const at = request.url.indexOf('?')
   return at === -1 ? '' : request.url.slice(at)

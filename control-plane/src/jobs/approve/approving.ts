@@ -46,11 +46,11 @@ export interface ApprovingDependencies {
   readonly subjects: Pick<ApprovalSubjects, 'now'>
 }
 
-/** What an approval is given for: the job runs exactly what is there now. */
+/** What an approval is given for: the content that the job would run now. */
 interface Given {
   /** Null: the job is rejected, or it does not wait. */
   readonly subject: ApprovalSubject | null
-  /** What has changed since the approval was asked for, in words. It is not empty only when the approval was forced. */
+  /** What has changed since the approval was asked for, in words. It is empty unless the approval was forced. */
   readonly changes: readonly string[]
 }
 
@@ -59,16 +59,16 @@ const NOTHING_GIVEN: Given = { subject: null, changes: [] }
 /** The result of an approval. */
 export interface Approved {
   readonly message: string
-  /** What had changed since the approval was asked for, and was approved although it had changed. */
+  /** The changes since the approval was asked for, which were approved nevertheless. */
   readonly changes: readonly string[]
 }
 
 /**
- * Approves a waiting job and starts it. What has changed while the job waited counts. The job fails with the reason
- * when its runner is gone or turned off, when whoever launched it may not use that runner any more, or when their
- * account was blocked or deleted. When the job would run something else than what the approval was asked for, the
- * caller gets an error and the job goes on waiting. With `force` the caller approves the new content.
- * @param force approve what is there now, whatever was there before
+ * Approves a waiting job and starts it. Changes while the job waited count. The job fails with the reason when its
+ * runner is gone or turned off, when whoever launched it may not use that runner any more, or when their account was
+ * blocked or deleted. When the job would run something else than what the approval was asked for, the caller gets an
+ * error and the job goes on waiting. With `force` the caller approves the new content.
+ * @param force approve the present content, also if it has changed
  * @throws NotFoundError, ForbiddenError, ConflictError, UnavailableError
  */
 export async function approve(
@@ -89,7 +89,8 @@ export async function approve(
 }
 
 /**
- * What the job would run now. @throws ConflictError when the approval was asked for something else, UnavailableError
+ * What the job would run now.
+ * @throws ConflictError when the approval was asked for something else, UnavailableError
  */
 async function givenNow({ subjects }: ApprovingDependencies, asked: JobRow, force: boolean): Promise<Given> {
   // The job does not wait any more. `take` below answers the caller.
@@ -150,7 +151,8 @@ async function approveSequence(
 ): Promise<string> {
   const now = clock.now()
   const bound = { approved_manifest: given.subject?.manifest_sha256 ?? null }
-  // A parent job keeps its place while one of its steps or nodes waits for an approval. Before its own it has none.
+  // A parent job keeps its place in its group while one of its steps or nodes waits for an approval. Before its own
+  // approval it has no place.
   const group = asked.has_place === 1 ? null : groupOf(asked)
   const move = goesOn(now, bound, group === null ? 'driven' : 'parked')
   const result = await store.write('jobs.approve', async (queries) => {
@@ -192,7 +194,7 @@ export async function reject(
   const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
   const result = await store.write('jobs.reject', async (queries) => {
     const changes = { end_time: now, dispatch: 'done' as const }
-    // Only a waiting job is rejected here. A workflow goes on first, and its own rules end it as rejected.
+    // The move of a job that ends with its rejection. A workflow goes on instead, and its own rules end it.
     const ends: JobMove<'rejected'> = { from: ['approve'], to: 'rejected', time: now, reason, changes }
     const taken = endsHere
       ? await take(sequences, queries, caller, asked, 'rejected', now, ends)
@@ -216,7 +218,7 @@ export async function approvedBefore(
   job: Pick<JobSummaryRow, 'id' | 'runner_name'>,
   now: number,
 ): Promise<void> {
-  // It runs, so it counts in its group, whether there was a free place or not.
+  // The job runs, so it counts in its group, also if there was no free place.
   const changes = { dispatch: 'queued' as const, has_place: 1 }
   await moveJob(queries, job.id, { from: ['approve'], to: 'running', time: now, reason: null, changes })
   const approval = approvalOf((await findJobSummary(queries, job.id)) ?? { approval: null })
@@ -262,7 +264,7 @@ async function take<To extends JobStatus>(
   return { job, isTaken: true }
 }
 
-/** The group of a job that has to get a place in it; null: it has none. */
+/** The group in which a job has to get a place; null: the job has no group. */
 function groupOf({ concurrency_group: name, concurrency_limit: limit }: JobRow) {
   return name === null ? null : { name, limit: limit ?? 1 }
 }

@@ -11,8 +11,9 @@ import { isOwner, seesAllJobs } from '../record/visibility.js'
 export type TakenDecision = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
 
 /**
- * Checks the state of the job before its owner and the roles. So an own job that does not wait is answered with 409,
- * and so is a job that never needed an approval. @throws ConflictError
+ * Checks the state of the job before its owner and the roles. So the answer is 409 for a caller's own job that does not
+ * wait, and for a job that never needed an approval.
+ * @throws ConflictError
  */
 function requireWaiting(caller: Caller, job: JobSummaryRow): void {
   if (job.status === 'approve') return
@@ -33,7 +34,8 @@ export function requireRightToReject(caller: Caller, job: JobSummaryRow): void {
 }
 
 /**
- * Checks whether the caller may approve a job that waits now. What has changed since it was asked for is not looked at.
+ * Checks whether the caller may approve a job that waits now. Changes since the approval was asked for are not checked
+ * here.
  * @throws ForbiddenError, ConflictError
  */
 export function requireMayApprove(caller: Caller, job: JobSummaryRow): void {

@@ -13,9 +13,9 @@ export function mayRun(job: { readonly approved_manifest: string | null }, manif
 const CHANGED = 'The playbook folder changed after the approval'
 
 /**
- * Takes back the approval of a job whose playbook folder has changed since, inside a write. The job asks for its
- * approval once more. A step or workflow node has no approval of its own to ask for. So it fails with the reason, and
- * its parent job goes on as after every failure.
+ * Takes back the approval of a job, inside a write, because its playbook folder has changed since the approval. The job
+ * asks for its approval once more. A step or workflow node has no approval of its own to ask for. So it fails with the
+ * reason, and its parent job goes on as after every failure.
  */
 export async function takeBackOutdated(queries: Queries, jobId: number, manifestSha256: string, now: number) {
   const job = await findJobSummary(queries, jobId)

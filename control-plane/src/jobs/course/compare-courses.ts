@@ -2,11 +2,11 @@ import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { type Course, type CourseRecord, LETTERS, type TaskOutcome } from './course.js'
 import { type TaskPair, matchTasks, playName } from './match-tasks.js'
 
-/** Most tasks, results and hosts that are told one by one. */
+/** Most tasks, results and hosts that are listed one by one. */
 const MOST_TASKS = 2000
 const MOST_RESULTS = 2000
 const MOST_HOSTS = 2000
-/** Tasks after which others have their turn. */
+/** Number of tasks after which other requests get their turn. */
 const TASKS_AT_ONCE = 50
 
 const OUTCOMES = new Map(Object.entries(LETTERS).map(([word, letter]) => [letter.charCodeAt(0), word as TaskOutcome]))
@@ -14,11 +14,11 @@ const OUTCOMES = new Map(Object.entries(LETTERS).map(([word, letter]) => [letter
 /** A run that is compared. */
 export interface ComparedRun {
   readonly course: Course
-  /** The job has ended: what has no result will have none. */
+  /** The job has ended, so a task without a result will not get one. */
   readonly isOver: boolean
 }
 
-/** How a run differs from another one. Each difference says first how it is in the run, and then in the other one. */
+/** The differences between two runs. Each difference first has the value of `run`, and then that of `other`. */
 export async function compareCourses(run: ComparedRun, other: ComparedRun) {
   const pairs = matchTasks(run.course, other.course)
   const hosts = hostsOf(run.course, other.course)
@@ -41,7 +41,7 @@ export async function compareCourses(run: ComparedRun, other: ComparedRun) {
   }
 }
 
-/** A list that counts what it has no room for. */
+/** A list with a limit. It counts the items that it has no room for. */
 function createList<Item>(most: number) {
   const list = { count: 0, records: [] as Item[] }
   return {
@@ -75,7 +75,7 @@ function outcomeAt({ isOver }: ComparedRun, record: CourseRecord | null, host: n
   return isOver && outcome === 'running' ? 'none' : outcome
 }
 
-/** False: the result may still come. */
+/** False: the result may still arrive. */
 function isFinal({ isOver }: ComparedRun, outcome: TaskOutcome): boolean {
   return isOver || (outcome !== 'none' && outcome !== 'running')
 }
@@ -84,7 +84,7 @@ function resultOf({ one }: TaskPair, host: string, outcome: TaskOutcome, otherOu
   return { task: one?.id ?? 0, name: one?.name ?? null, host, outcome, with_outcome: otherOutcome }
 }
 
-/** @param changed how many of its results differ */
+/** @param changed how many results of the task differ */
 function taskOf(run: ComparedRun, otherRun: ComparedRun, { one, other }: TaskPair, changed: number) {
   const shown = one ?? other
   return {
@@ -99,7 +99,7 @@ function taskOf(run: ComparedRun, otherRun: ComparedRun, { one, other }: TaskPai
   }
 }
 
-/** From the beginning of a task to its last result. */
+/** The time from the beginning of a task to its last result, in seconds. */
 function secondsOf({ course, isOver }: ComparedRun, record: CourseRecord | null): number | null {
   const end = record && course.endOf(record, isOver)
   return record && end !== null ? Math.max(0, Date.parse(end) - Date.parse(record.started)) / 1000 : null

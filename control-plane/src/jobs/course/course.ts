@@ -1,11 +1,11 @@
 import { type EventHead, headOf } from './event-head.js'
 
 /**
- * The course of a run, as its events tell it: plays and tasks in the order in which they began, and what came of each
- * task at each host. It is kept up event by event and never looks back.
+ * The course of a run, made from its events: plays and tasks in the order in which they began, and the result of each
+ * task at each host. Each event is added once, and no earlier event is read again.
  *
- * A play with `serial` begins its tasks anew for every batch of hosts, with the same ids. Each beginning is a record of
- * its own here, because its output stands elsewhere.
+ * A play with `serial` begins its tasks again for every batch of hosts, with the same ids. Each beginning is a separate
+ * record here, because its output is in another place.
  */
 
 /** An event as the course reads it. */
@@ -19,7 +19,7 @@ export interface CourseEvent {
   readonly line: Buffer
 }
 
-/** The letters of a matrix, by what came of a task at a host. */
+/** The letters of a matrix, by the result of a task at a host. */
 export const LETTERS = {
   none: '.',
   running: '>',
@@ -39,7 +39,7 @@ export interface CourseRecord {
   /** 1, 2, 3 … in the order in which plays and tasks began. */
   readonly id: number
   readonly kind: 'play' | 'task' | 'handler'
-  /** The record of its play; null for a play. */
+  /** The record of the play to which it belongs; null for a play. */
   readonly play: number | null
   readonly name: string | null
   readonly role: string | null
@@ -50,16 +50,16 @@ export interface CourseRecord {
   /** The byte of the shown output at which its output begins, and the number of line ends before; null: not known. */
   from: number | null
   line: number | null
-  /** When the last host had its result. */
+  /** The time of the last result. */
   lastResult: string | null
   readonly counts: Record<'ok' | 'changed' | 'failed' | 'skipped' | 'unreachable' | 'ignored', number>
   /** Number of hosts that began it or have a result. */
   hosts: number
-  /** Hosts that are at it, with the time since when. */
+  /** The hosts that run it now, each with the time when it began. */
   readonly running: Map<number, string>
   /** A letter for each host, by the number of the host. */
   cells: Uint8Array
-  /** The order of the last event that changed it. */
+  /** The order of the last event that changed this record. */
   touched: number
 }
 
@@ -70,9 +70,9 @@ const OUTCOMES: Readonly<Record<string, TaskOutcome>> = {
   runner_on_unreachable: 'unreachable',
 }
 
-/** Most cells and characters of one course. A runner could make any number of hosts and tasks up. */
+/** Most cells and characters of one course. A runner could invent any number of hosts and tasks. */
 const MOST_WEIGHT = 24 * 1024 * 1024
-/** What a record or a host costs beside its texts. */
+/** What a record or a host costs in addition to its texts. */
 const RECORD_WEIGHT = 400
 
 /** The counts at the end of a run. */
@@ -88,7 +88,7 @@ export interface Recap {
 export class Course {
   readonly records: CourseRecord[] = []
   readonly hosts: string[] = []
-  /** The order of the last event that was taken. */
+  /** The order of the last event that was added. */
   position = 0
   /** The recap has come: nothing runs any more. */
   isFinished = false
@@ -99,7 +99,7 @@ export class Course {
   readonly #hostNumbers = new Map<string, number>()
   /** The latest record of each play and task, by its id in the events. */
   readonly #latest = new Map<string, CourseRecord>()
-  /** Orders at which each task began, for events that are asked for later. */
+  /** The orders at which each task began, for events that somebody asks for later. */
   readonly #beginnings = new Map<string, CourseRecord[]>()
   #play: CourseRecord | null = null
 
@@ -128,7 +128,7 @@ export class Course {
     return began?.findLast((record) => record.order <= order) ?? null
   }
 
-  /** When a record ended; null while something of it may come. */
+  /** When a play or task ended; null while it may get more results. */
   endOf(record: CourseRecord, isJobOver: boolean): string | null {
     if (record.kind === 'play') {
       const next = this.records.find((other) => other.kind === 'play' && other.id > record.id)
@@ -208,7 +208,7 @@ export class Course {
   }
 }
 
-/** The outcome with its letter: what changed, and which failures did not count. */
+/** The outcome that a letter shows: it also tells which tasks changed something, and which failures did not count. */
 function taskOutcomeOf(word: TaskOutcome, head: EventHead): TaskOutcome {
   if (word === 'ok' && head.changed) return 'changed'
   if (word === 'failed' && head.ignored) return 'ignored'
@@ -216,7 +216,7 @@ function taskOutcomeOf(word: TaskOutcome, head: EventHead): TaskOutcome {
   return word
 }
 
-/** As the recap counts: what changed is also ok, and so is a failure that was ignored. */
+/** Counts as the recap does: a task that changed something is also ok, and so is an ignored failure. */
 function countIn(counts: CourseRecord['counts'], outcome: TaskOutcome): void {
   if (outcome === 'changed' || outcome === 'ok' || outcome === 'ignored') counts.ok += 1
   if (outcome === 'changed') counts.changed += 1

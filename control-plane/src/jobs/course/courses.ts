@@ -5,24 +5,24 @@ import type { Queries } from '../../store/store.js'
 import { Course } from './course.js'
 import { findBeginnings } from './event-places.js'
 
-/** Most courses that are kept, and most weight (see {@link Course}) that they may have together. */
+/** The limits of the kept courses: their number, and their weight together (see {@link Course}). */
 const MOST_COURSES = 32
 const MOST_WEIGHT = 64 * 1024 * 1024
 
 interface Kept {
   course: Course
   generation: number
-  /** The reading that is under way. Whoever asks meanwhile waits for it. */
+  /** The present reading of events. Callers that ask meanwhile wait for it. */
   reading: Promise<Course> | null
 }
 
-/** The courses of the jobs that people look at. Each is read once, and then only what is new of it. */
+/** The courses of the jobs that people look at. The events of each job are read once, and then only new ones. */
 export interface Courses {
   /** The course up to now. Readers must not change it. */
   of(jobId: number): Promise<Course>
 }
 
-/** @param queries reads that see what was committed */
+/** @param queries reads that see everything committed */
 export function createCourses(queries: Queries): Courses {
   // In the order of their last use.
   const kept = new Map<number, Kept>()
@@ -30,7 +30,7 @@ export function createCourses(queries: Queries): Courses {
   async function readOn(jobId: number, entry: Kept): Promise<Course> {
     const stream = await findStreams(queries, jobId)
     const generation = stream?.generation ?? 0
-    // The streams began anew: what was read before is no part of them.
+    // The streams began again, so events that were read before do not belong to them.
     if (generation !== entry.generation || (stream?.events_count ?? 0) < entry.course.position) {
       entry.course = new Course()
       entry.generation = generation

@@ -1,26 +1,27 @@
 import type { Course } from './course.js'
 import { type RunProfile, tasksOf } from './run-profile.js'
 
-/** How far a run is, as earlier runs let expect. Times are in milliseconds. */
+/** How far a run is, estimated from earlier runs. Times are in milliseconds. */
 export interface Estimate {
   /** From 0 to 1. It never falls while the run goes on. */
   readonly progress: number
-  /** Of the median of the earlier runs. 0: it takes longer than they did. */
+  /** Time that is left according to the median of the earlier runs. 0: the run takes longer than they did. */
   readonly leftMs: number
-  /** By the quickest and by the slowest of the earlier runs. */
+  /** Time that is left according to the quickest earlier run, and to the slowest one. */
   readonly shortestMs: number
   readonly longestMs: number
-  /** How many earlier runs it is made from. */
+  /** Number of the earlier runs. */
   readonly runs: number
 }
 
-/** A run most of whose tasks no earlier run had is another playbook: nothing is known of it. */
+/** If no earlier run had most of the tasks of a run, the run is of another playbook. Then there is no estimate. */
 const LEAST_KNOWN_SHARE = 0.5
 
 /**
- * What is left of a run. Each task that earlier runs had after the place that this one has reached is expected to take
- * the median of what it took then. A place is never taken back: a task out of its order changes nothing. So less and less
- * is left while time passes, as long as the earlier runs stay the same ones.
+ * Estimates how much time is left for a run. It looks for the place in each earlier run that this run has reached, and
+ * adds up the times of the tasks after that place. The estimate is the median over the earlier runs. The reached place
+ * never moves back, so a task that comes out of its order changes nothing. So the time that is left only gets shorter,
+ * as long as the earlier runs stay the same.
  * @param profiles of earlier runs of the same form that succeeded, in any order
  * @param now milliseconds since the epoch
  * @returns null when there is nothing to estimate from
@@ -45,7 +46,8 @@ export function isAnotherPlaybook(profiles: readonly RunProfile[], course: Cours
 
 /**
  * The estimate of a run. Null: there were no earlier runs, or they took no time.
- * @param lefts what was left of each earlier run where this one is. @param totals how long each took
+ * @param lefts the time that was left in each earlier run at the place of this run
+ * @param totals the duration of each earlier run
  */
 export function estimateFrom(lefts: readonly number[], totals: readonly number[]): Estimate | null {
   if (lefts.length === 0 || median(totals) === 0) return null
@@ -54,7 +56,7 @@ export function estimateFrom(lefts: readonly number[], totals: readonly number[]
   return { progress, leftMs, shortestMs: Math.min(...lefts), longestMs: Math.max(...lefts), runs: lefts.length }
 }
 
-/** What was left of an earlier run at the place that this one has reached. */
+/** The time that was left in an earlier run at the place that this run has reached. */
 export function leftBy(profile: RunProfile, begun: ReturnType<typeof tasksOf>, now: number): number {
   const places = new Map(profile.map(({ key }, place) => [key, place]))
   let [reached, since] = [-1, 0]
@@ -64,7 +66,7 @@ export function leftBy(profile: RunProfile, begun: ReturnType<typeof tasksOf>, n
   }
   const after = sum(profile.slice(reached + 1).map(({ ms }) => ms))
   const current = profile[reached]?.ms ?? 0
-  // Clocks of two hosts: a runner that is ahead has not begun before its time.
+  // The two times are of two hosts. The runner's clock may be ahead, and then the difference would be negative.
   const elapsed = Math.max(0, now - since)
   return after + Math.max(0, current - (reached === -1 ? 0 : elapsed))
 }

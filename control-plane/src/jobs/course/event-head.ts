@@ -1,4 +1,4 @@
-/** What an event says of itself before its result, as far as lists, outline and matrix need it. */
+/** The fields of an event before its result that lists, outline and matrix need. */
 export interface EventHead {
   readonly playId: string | null
   readonly taskId: string | null
@@ -8,7 +8,7 @@ export interface EventHead {
   readonly changed: boolean
   readonly ignored: boolean
   readonly rescued: boolean
-  /** The item of a loop; undefined: no item. */
+  /** The item of a loop; undefined: the event has no item. */
   readonly item: unknown
 }
 
@@ -24,15 +24,17 @@ const NOTHING: EventHead = {
   item: undefined,
 }
 
-/** Where the result begins. Inside a text its quotes would be escaped, so there it cannot stand. */
+/**
+ * The text at which the result begins. It cannot be a part of a text value, because there its quotes would be escaped.
+ */
 const RESULT = Buffer.from(',"result":')
 
-/** Most characters of a field that is kept. */
+/** Most characters that are kept of a field. */
 const MOST_CHARACTERS = 1000
 
 /**
- * Reads the fields before the result, which comes last and may be long. A line that cannot be read says nothing. Never
- * throws.
+ * Reads the fields before the result, which comes last and may be long. A line that cannot be read gives no fields.
+ * Never throws.
  */
 export function headOf(line: Buffer): EventHead {
   const event = parsedHead(line)
@@ -52,7 +54,8 @@ export function headOf(line: Buffer): EventHead {
 
 function parsedHead(line: Buffer): Record<string, unknown> | null {
   const cut = line.indexOf(RESULT)
-  // An item of a loop may have a member of that name: then the part is no JSON, and the whole line is read.
+  // An item of a loop may have a member with the name of the result. Then the part before it is not JSON, and the whole
+  // line is read.
   return (cut === -1 ? null : parsed(`${line.toString('utf8', 0, cut)}}`)) ?? parsed(line.toString('utf8'))
 }
 
@@ -61,7 +64,7 @@ function parsed(text: string): Record<string, unknown> | null {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
   } catch {
-    // It was cut, or a playbook wrote it.
+    // The line was cut, or a playbook wrote it.
     return null
   }
 }

@@ -2,7 +2,7 @@ import { type EventEnd, findEventEnds, hasMarks } from '../../store/jobs/output-
 import type { Queries } from '../../store/store.js'
 import type { Course } from './course.js'
 
-/** Where the output of an event stands: bytes of the shown output, and the number of line ends before it. */
+/** The place of the output of an event: bytes of the shown output, and the number of line ends before it. */
 export interface EventPlace {
   readonly from: number
   readonly to: number
@@ -10,13 +10,13 @@ export interface EventPlace {
   readonly line: number | null
 }
 
-/** The output begins before every event. */
+/** The place where the output begins, before every event. */
 const START: EventEnd = { event: 0, byte: 0, line: 0 }
 
 /**
- * Where the output of events stands, by order. What was printed between the event before and this one is its output. An
- * event is left out when its mark, or the mark before it, is not there: the runner is of an older release, or the
- * output is on its way.
+ * The places of the output of events, by order. The output of an event is everything that was printed between the event
+ * before it and this event. An event is left out if its mark, or the mark before it, is missing. Then the runner has an
+ * older release, or the output has not arrived yet.
  */
 export async function placesOfEvents(
   queries: Queries,
@@ -36,7 +36,7 @@ export async function placesOfEvents(
   return places
 }
 
-/** Notes in a course where the output of its plays, its tasks and its recap begins, as far as that is known by now. */
+/** Notes in a course where the output of its plays, its tasks and its recap begins, as far as it is already known. */
 export async function findBeginnings(queries: Queries, jobId: number, course: Course): Promise<void> {
   const all = course.recap === null ? course.records : [...course.records, course.recap]
   const open = all.filter(({ from }) => from === null)

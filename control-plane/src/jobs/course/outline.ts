@@ -1,6 +1,6 @@
 import { type Course, type CourseRecord, LETTERS, type TaskOutcome } from './course.js'
 
-/** Records that are converted at once. Others have their turn in between. */
+/** Number of records that are converted at once. Other requests get their turn in between. */
 const RECORDS_PER_PAGE = 500
 
 const NONE = LETTERS.none.charCodeAt(0)
@@ -8,7 +8,7 @@ const RUNNING = LETTERS.running.charCodeAt(0)
 
 /**
  * The plays and tasks that events after an order have changed, in the order in which they began.
- * @param isOver the job has ended: what runs will never end
+ * @param isOver the job has ended, so a task without an end will not get one
  */
 export function* outlinePages(course: Course, after: number, isOver: boolean) {
   const changed = course.records.filter(({ touched }) => touched > after)
@@ -24,13 +24,16 @@ function outlineOf(course: Course, record: CourseRecord, isOver: boolean) {
   return { id, kind, play, name, role, path, order, ...place, started, ended, ...counts, hosts }
 }
 
-/** What comes after a play or task: the next play, or for a task whatever begins next. After the last one comes the recap. */
+/**
+ * The record after a play or task: for a play the next play, and for a task the next play or task. After the last one
+ * comes the recap.
+ */
 function nextOf({ records }: Course, { id, kind }: CourseRecord): CourseRecord | undefined {
-  // A record has the number of its place.
+  // The number of a record is its place in the list, from 1.
   return kind === 'play' ? records.slice(id).find((record) => record.kind === 'play') : records[id]
 }
 
-/** Which part of a matrix is wanted. What is left out does not matter. */
+/** Which part of a matrix is wanted. A filter that is left out does not limit it. */
 export interface MatrixFilter {
   readonly hosts?: readonly string[] | undefined
   readonly tasks?: readonly number[] | undefined
@@ -38,7 +41,7 @@ export interface MatrixFilter {
   readonly outcomes?: readonly TaskOutcome[] | undefined
 }
 
-/** Hosts and tasks, and a letter for what came of each task at each host. */
+/** Hosts and tasks, and a letter for the result of each task at each host. */
 export interface Matrix {
   readonly hosts: readonly string[]
   readonly tasks: readonly number[]

@@ -2,7 +2,7 @@ import type { Course, CourseRecord } from './course.js'
 
 /** A task of a run, and how long it took. */
 export interface ProfileStep {
-  /** The same for the same task of another run: its play, path and name, and how often it had begun before. */
+  /** Equal tasks of two runs have the same key: play, path and name, and how often the task had begun before. */
   readonly key: string
   /** Milliseconds until the next task began; for the last one, until its last result. */
   readonly ms: number
@@ -11,7 +11,10 @@ export interface ProfileStep {
 /** How long the tasks of one run took, in the order in which they began. */
 export type RunProfile = readonly ProfileStep[]
 
-/** The profile of a run that has ended. Times are compared with each other only, so the clock of the runner is enough. */
+/**
+ * The profile of a run that has ended. Times are only compared with each other, so the clock of the runner is good
+ * enough.
+ */
 export function profileOf(course: Course): RunProfile {
   const tasks = tasksOf(course)
   const ends = tasks.map(({ record }, at) => {

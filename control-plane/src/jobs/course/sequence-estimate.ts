@@ -3,7 +3,7 @@ import type { Course } from './course.js'
 import { type Estimate, estimateFrom, isAnotherPlaybook, leftBy } from './estimate.js'
 import { type RunProfile, tasksOf } from './run-profile.js'
 
-/** What comes before a step or node. */
+/** The steps or nodes before a step or node. */
 interface Placed {
   readonly identifier: string
   readonly parents: readonly string[]
@@ -11,24 +11,24 @@ interface Placed {
   readonly needsAllParents: boolean
 }
 
-/** A job that has ended: the tasks of its playbook, or the steps or nodes of which it consisted. */
+/** An ended job: the tasks of its playbook, or the steps or nodes of a parent job. */
 export type EarlierRun =
   | { readonly kind: 'playbook'; readonly profile: RunProfile }
   | { readonly kind: 'sequence'; readonly nodes: readonly EarlierNode[] }
 
 /** A step or node of a job that has ended. */
 export interface EarlierNode extends Placed {
-  /** `passed`: it took no time that counts, such as an approval. Null: it did not run. */
+  /** `passed`: it ran, but its time does not count, such as an approval. Null: it did not run. */
   readonly run: EarlierRun | 'passed' | null
 }
 
-/** How a step or node stands. `toCome`: with a job that has not begun, or without one. */
+/** The state of a step or node. `toCome`: its job has not begun, or it has no job yet. */
 export type NodeNow =
   | { readonly state: 'over' | 'toCome' | 'started' }
   | { readonly state: 'playbook'; readonly course: Course }
   | { readonly state: 'sequence'; readonly nodes: readonly CurrentNode[] }
 
-/** A step or node of a job that runs. */
+/** A step or node of a running parent job. */
 export interface CurrentNode extends Placed {
   readonly now: NodeNow
 }
@@ -45,9 +45,9 @@ export function placedNodes<Node extends Pick<PlanNode, 'identifier' | 'links' |
 }
 
 /**
- * What is left of a job that consists of other jobs: the longest way through what is still to come, each step or node of
- * which is expected to take what it took in an earlier run. What did not run then is not expected. The time in which
- * jobs wait for a runner or for an approval does not count.
+ * Estimates how much time is left for a parent job. It is the longest way through the remaining steps or nodes. Each of
+ * them is expected to take the time that it took in an earlier run. A step or node that did not run then is not
+ * expected to run now. The time in which jobs wait for a runner or for an approval does not count.
  * @param earlier jobs of the same form that succeeded, in any order
  * @param now milliseconds since the epoch
  * @returns null when there is nothing to estimate from
@@ -62,7 +62,7 @@ export function estimateOfSequence(
   return estimateFrom(lefts, earlier.map(totalOf))
 }
 
-/** Whether something is known of everything that runs: an earlier run had it, with mostly the same tasks. */
+/** Whether an earlier run had everything that runs now, with mostly the same tasks. */
 function isKnown(nodes: readonly CurrentNode[], earlier: readonly EarlierRun[]): boolean {
   return nodes.every(({ identifier, now }) => {
     if (now.state !== 'playbook' && now.state !== 'sequence') return true
@@ -76,7 +76,7 @@ function isKnown(nodes: readonly CurrentNode[], earlier: readonly EarlierRun[]):
   })
 }
 
-/** What a step or node was in an earlier run; null: nothing that took time. */
+/** A step or node in an earlier run; null: it took no time there. */
 function runOf(run: EarlierRun, identifier: string): EarlierRun | null {
   const found = run.kind === 'sequence' ? run.nodes.find((node) => node.identifier === identifier)?.run : null
   return found === undefined || found === 'passed' ? null : found
@@ -104,7 +104,7 @@ function leftOfSequence(nodes: readonly CurrentNode[], earlier: EarlierRun, now:
   )
 }
 
-/** In milliseconds; null: it is over, or is not expected to run. */
+/** In milliseconds; null: it has ended, or is not expected to run. */
 function leftOfNode(node: NodeNow, run: EarlierNode['run'], now: number): number | null {
   if (node.state === 'over' || run === null) return null
   if (run === 'passed') return 0
@@ -115,9 +115,9 @@ function leftOfNode(node: NodeNow, run: EarlierNode['run'], now: number): number
 }
 
 interface WayNode extends Placed {
-  /** Null: it is over, or is not expected to run. */
+  /** Null: it has ended, or is not expected to run. */
   readonly ms: number | null
-  /** It waits for nothing any more. */
+  /** It does not wait for other steps or nodes any more. */
   readonly isStarted: boolean
 }
 
@@ -133,7 +133,7 @@ function longestWay(nodes: readonly WayNode[]): number {
   return Math.max(0, ...ends.values())
 }
 
-/** Each node after what comes before it. Plans have no circles. */
+/** The nodes in an order in which each node comes after its parents. Plans have no circles. */
 function inOrder(nodes: readonly WayNode[]): WayNode[] {
   const open = new Map(nodes.map((node) => [node.identifier, node.parents.length]))
   const ordered = nodes.filter(({ parents }) => parents.length === 0)

@@ -14,7 +14,7 @@ import { isEnded, jobStatusOf } from '../record/status.js'
 import { requireVisible, seesAllJobs } from '../record/visibility.js'
 import { valueChangesOf } from './value-changes.js'
 
-/** Most variables that are told one by one. */
+/** Most variables that are listed one by one. */
 const MOST_VALUES = 1000
 
 /** What this needs of other parts. */

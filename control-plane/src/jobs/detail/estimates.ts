@@ -8,14 +8,14 @@ import { type EarlierRun, estimateOfSequence } from '../course/sequence-estimate
 import { type SequencePort, isSequence } from '../record/sequence-port.js'
 import { readCurrentNodes, readEarlierSequence } from './sequence-runs.js'
 
-/** How many earlier runs count. */
+/** The number of earlier runs that an estimate uses. */
 const RUNS = 5
 /** A run with more events is left out: reading it would take seconds. */
 const MOST_EVENTS = 20_000
-/** Jobs whose earlier runs are kept, and runs whose profiles are kept. */
+/** For how many jobs the earlier runs are kept, and for how many runs the profiles. */
 const MOST_JOBS = 200
 const MOST_PROFILES = 500
-/** Lists ask for the same jobs again and again. They get an estimate that is at most so old, in milliseconds. */
+/** Highest age of an estimate for a list, in milliseconds. Lists ask for the same jobs again and again. */
 const RECENT_MS = 5000
 
 /** An estimate that was made for a list. */
@@ -27,11 +27,11 @@ interface Recent {
 
 type EstimatedJob = Pick<JobRow, 'id' | 'form' | 'target' | 'job_type' | 'dispatch'>
 
-/** How far jobs are, as earlier runs of the same form let expect. */
+/** How far jobs are, estimated from earlier runs of the same form. */
 export interface Estimates {
   /** Null: no playbook of the job runs now, or there is nothing to estimate from. */
   of(job: EstimatedJob): Promise<Estimate | null>
-  /** As {@link of}, a few seconds old at most. */
+  /** The same as {@link of}, but the estimate may be a few seconds old. */
   recentOf(job: EstimatedJob): Promise<Estimate | null>
 }
 
@@ -46,9 +46,9 @@ export interface EstimateDependencies {
 
 /** Makes the {@link Estimates}. */
 export function createEstimates({ queries, courses, sequences, now }: EstimateDependencies): Estimates {
-  /** Of a run that has ended, so they never change. */
+  /** The profiles of ended runs. They never change. */
   const profiles = new Map<number, Promise<RunProfile>>()
-  /** Chosen once for each job: other runs would let its estimate jump. */
+  /** The earlier runs are chosen once for each job. With other runs its estimate would jump. */
   const chosen = new Map<number, Promise<readonly RunProfile[]>>()
   const chosenSequences = new Map<number, Promise<readonly EarlierRun[]>>()
   const recent = new Map<number, Promise<Recent>>()
@@ -61,7 +61,7 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
   async function choose(job: EstimatedJob): Promise<readonly RunProfile[]> {
     const runs = await findEarlierRuns(queries, job, { runs: RUNS, mostEvents: MOST_EVENTS })
     const read: RunProfile[] = []
-    // One after the other: courses are read whole.
+    // One after the other, because the complete course of each run is in memory meanwhile.
     for (const id of runs) read.push(await profileOfRun(id))
     return read.filter((profile) => profile.length > 0)
   }
@@ -95,7 +95,7 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
       const last = recent.get(id)
       const known = await last
       if (known && known.dispatch === dispatch && now() - known.at < RECENT_MS) return known.estimate
-      // Of several who ask at once, one has it made.
+      // Several callers that ask at the same time share one estimate.
       if (recent.get(id) === last) recent.delete(id)
       const made = async (): Promise<Recent> => ({ at: now(), dispatch, estimate: await of(job) })
       return (await kept(recent, id, MOST_JOBS, made)).estimate
@@ -103,7 +103,7 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
   }
 }
 
-/** What was made for an id, made now if it was not. A failure is not kept, and the oldest go first. */
+/** Gives what is kept for an id, or makes it now. A failure is not kept. The oldest entries are removed first. */
 function kept<T>(map: Map<number, Promise<T>>, id: number, most: number, make: () => Promise<T>): Promise<T> {
   const known = map.get(id)
   if (known) return known

@@ -13,7 +13,10 @@ export interface NodesDependencies {
   readonly sequences: Pick<SequencePort, 'nodesOf'>
 }
 
-/** The steps or nodes of a parent job with how they stand, in the order of its plan. @throws NotFoundError, ForbiddenError */
+/**
+ * The steps or nodes of a parent job with their states, in the order of its plan.
+ * @throws NotFoundError, ForbiddenError
+ */
 export async function readNodes({ queries, sequences }: NodesDependencies, caller: Caller, id: number) {
   const { job_type: type } = await requireVisible(queries, caller, id)
   const sequence = await findSequence(queries, id)

@@ -25,8 +25,8 @@ export interface SequenceRunDependencies {
 type Job = Parameters<typeof isSequence>[0] & { readonly id: number }
 
 /**
- * A job that has ended and consisted of other jobs, as an earlier run.
- * @param room how many events its jobs may have; a job with more is too long to be read
+ * An ended parent job, as an earlier run for estimates.
+ * @param room how many events its jobs may have together; with more events it is too long to be read
  * @returns null for a job that is too long or gone
  */
 export async function readEarlierSequence(
@@ -46,7 +46,7 @@ export async function readEarlierSequence(
     }
     room.events -= part.events_count ?? 0
     if (room.events < 0) return null
-    // One after the other: courses are read whole.
+    // One after the other, because the complete course of each run is in memory meanwhile.
     const run = isSequence(part)
       ? await readEarlierSequence(deps, part, room)
       : ({ kind: 'playbook', profile: await deps.profileOfRun(part.id) } as const)
@@ -56,7 +56,7 @@ export async function readEarlierSequence(
   return { kind: 'sequence', nodes }
 }
 
-/** The steps or nodes of a job that runs, with how they stand. */
+/** The steps or nodes of a running parent job, with their states. */
 export async function readCurrentNodes(deps: SequenceRunDependencies, job: Job): Promise<CurrentNode[]> {
   const nodes: CurrentNode[] = []
   for (const { node, row } of (await readPlan(deps, job)) ?? []) nodes.push({ ...node, now: await nowOf(deps, row) })

@@ -1,20 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isPlainObject } from '../../forms/values/plain.js'
 
-/** A value that is not the same in two objects. */
+/** A value that differs between two objects. */
 export interface ValueChange {
   /** The keys that lead to it. */
   readonly path: readonly string[]
-  /** In which of the objects it is: added is only in the first one. */
+  /** Which of the objects has it. `added`: only the first one has it. */
   readonly change: 'added' | 'removed' | 'changed'
-  /** In the first and in the second object; null where it is missing. */
+  /** The value in the first object, and in the second one; null where it is missing. */
   readonly value: unknown
   readonly other: unknown
 }
 
 type Values = Readonly<Record<string, unknown>>
 
-/** What differs between two objects, by key. Objects in both are looked into; lists are compared as a whole. */
+/**
+ * The differences between two objects, by key. If both values are objects, their keys are compared. Lists are compared
+ * as a whole.
+ */
 export function valueChangesOf(one: Values, other: Values, path: readonly string[] = []): ValueChange[] {
   const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])].sort()
   return keys.flatMap((key): ValueChange[] => {

@@ -27,7 +27,7 @@ export interface ActionDependencies {
 /**
  * Asks for the end of a running job. The call returns when the request is stored. The job gets the status `aborted`
  * when its runner confirms that all its processes are gone. It gets it at once when no runner has the job yet. A parent
- * job gets it when all its child jobs have ended. An abandoned job keeps the request: its runner hears of it at once,
+ * job gets it when all its child jobs have ended. The request stays with an abandoned job. Its runner gets it at once,
  * or when it connects. A job that ended before the request arrived keeps its real end, because only the report of the
  * runner makes a job `aborted`.
  * @param alsoAbandoned ask for the end of an abandoned job, too
@@ -49,7 +49,7 @@ export async function abort(
     if (!current || !(await requestAbort(queries, id, shownName(caller), statuses))) {
       return { job: current, requested: false, ended: false }
     }
-    // Only the runner can say that nothing of an abandoned job runs any more.
+    // Only the runner can say that no process of an abandoned job runs any more.
     const isUnstarted = current.dispatch === 'queued' || current.dispatch === 'parked'
     if (isUnstarted && current.status === 'running') {
       return { job: current, requested: true, ended: await abortUnstarted(queries, id, shownName(caller), now) }
@@ -85,7 +85,10 @@ export function requireAbortable(job: JobSummaryRow, alsoAbandoned: boolean): vo
   }
 }
 
-/** Checks whether the state of a job allows deleting it. A child job may still keep it. @throws ConflictError */
+/**
+ * Checks whether the state of a job allows deleting it. A running child job may still prevent that.
+ * @throws ConflictError
+ */
 export function requireDeletable(job: JobSummaryRow): void {
   if (!isEnded(jobStatusOf(job.status))) throw new ConflictError('not_ended', whyNotDeleted(job, null))
   // The parent job would still name the deleted job, but would have no job or variables to show for it.

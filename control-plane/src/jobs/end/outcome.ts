@@ -6,7 +6,7 @@ export interface JobOutcome {
   readonly status: Extract<JobStatus, 'success' | 'failed' | 'warning' | 'aborted'>
   /** The reason in one sentence; null for a success. */
   readonly reason: string | null
-  /** What the status does not tell, such as output that was cut or events that are missing. */
+  /** Facts that the status does not tell, such as cut output or missing events. */
   readonly detail: string | null
 }
 

@@ -8,7 +8,7 @@ import type { UploadSweeper } from '../../uploads/sweeper.js'
 
 const SWEEP_EVERY_MS = 24 * 60 * 60_000
 
-/** How much one write removes: at most so many jobs and rows. Small writes let other writes get their turn. */
+/** Most jobs and rows that one write removes. Small writes let other writes get their turn. */
 const MAX_JOBS = 100
 const MAX_ROWS = 2000
 
@@ -41,7 +41,8 @@ export function createJobRetention(
         const batch = oneWrite(await endedJobs(store.read, before, MAX_JOBS))
         if (batch.length === 0) break
         const gone = await removeJobs(batch, before)
-        // Jobs that stay, because a child job has not ended, would be found again and again.
+        // A job stays if one of its child jobs has not ended. Without this, the search would find such jobs again and
+        // again.
         if (gone === 0) break
         removed += gone
         deps.live.changed('jobs')
@@ -71,7 +72,7 @@ export function createJobRetention(
   })
 }
 
-/** The first jobs that one write may remove: at least one. */
+/** The first jobs, as many as one write may remove, and at least one. */
 function oneWrite(jobs: readonly EndedJob[]): readonly EndedJob[] {
   let rows = 0
   const tooMany = jobs.findIndex(({ events, outputBytes }, at) => {

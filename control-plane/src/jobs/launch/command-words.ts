@@ -20,8 +20,8 @@ export interface Said {
 }
 
 /**
- * Checks everything of a job that goes into the command line of ansible-playbook. The runner checks it again. What the
- * form itself says goes through the same parsers, but only the form may name any file of the playbook folder.
+ * Checks every part of a job that goes into the command line of ansible-playbook. The runner checks it again. Texts of
+ * the form itself go through the same parsers. But only the form may name any file of the playbook folder.
  * @throws RefusedValuesError that names the reserved key
  */
 export function requireCommandWords(playbook: Playbook, said: Said): void {
@@ -38,8 +38,8 @@ export function requireCommandWords(playbook: Playbook, said: Said): void {
 }
 
 /**
- * Refuses names that look like a template. ansible takes values as data, but it may take names of variables inside them
- * for templates.
+ * Refuses names that look like a template. ansible treats values as data, but it may treat names inside of values as
+ * templates.
  * @throws RefusedValuesError that names the variable
  */
 export function requirePlainNames(extravars: Readonly<Record<string, unknown>>): void {
@@ -82,7 +82,7 @@ function requireLimit(limit: string, isSaid: boolean): void {
   else parseLimit(limit)
 }
 
-/** Only playbooks are allowed, because ansible prints lines of a file that is no playbook. */
+/** Only playbooks are allowed, because ansible prints lines of a file that is not a playbook. */
 function requirePlaybookName(parts: readonly string[]): void {
   const isHidden = parts.some((part) => part.startsWith('.') || /^(?:group_vars|host_vars|vars)$/i.test(part))
   if (isHidden || !/\.(?:ya?ml|json)$/i.test(parts.at(-1) ?? '')) {

@@ -77,7 +77,7 @@ function gatherVariables(
   }
 }
 
-/** Collects what stands under one of the keys, at any depth. */
+/** Collects all values under one of the keys, at any depth. */
 function gatherUnder(value: unknown, keys: ReadonlySet<string>, into: Set<string>): void {
   if (typeof value !== 'object' || value === null) return
   for (const [key, entry] of Object.entries(value)) {

@@ -1,10 +1,10 @@
 /**
- * How often the time of a running job is stored, in milliseconds. So much of it is lost at most when a node stops. The job
- * then runs that much longer.
+ * How often the time of a running job is stored, in milliseconds. If a node stops, at most so much time is lost. Then
+ * the job may run that much longer.
  */
 const COUNT_EVERY_MS = 5000
 
-/** Two looks at a running job that lie further apart, in milliseconds, have nothing between them that counts. */
+/** If two looks at a running job are further apart than this, in milliseconds, the time between them does not count. */
 const MOST_BETWEEN_MS = 10_000
 
 /** What is stored of the time of a job. */
@@ -16,20 +16,20 @@ export interface CountedTime {
   readonly countedAt: number | null
 }
 
-/** What is to be stored; `isOver`: its abort is asked for, too. */
+/** The values to be stored; `isOver`: the job must also be aborted. */
 export interface Count {
   readonly ranMs: number
   readonly isOver: boolean
 }
 
 /**
- * What a look at a job that runs now means for its time limit; null: there is nothing to store yet. Decides from facts
+ * The result of a look at a running job for its time limit; null: there is nothing to store yet. Decides from facts
  * alone.
  *
- * Time passes only while the playbook can have run and somebody saw that it did. It is measured by the service clock, which
- * no person and no other host can set, and which stands still while no control plane works. Between two looks that lie
- * far apart the runner was away: perhaps its host was asleep. Such a time does not count. So a job can be ended later than
- * its form says, and never earlier.
+ * Time counts only while the playbook was able to run and a node saw it. It is measured by the service clock, which no
+ * person and no other host can set, and which stands still while no control plane works. If two looks are far apart,
+ * the runner was away in between. Its host may have been asleep. So such a time does not count. So a job can be ended
+ * later than its form says, and never earlier.
  * @param now of the service clock
  */
 export function countTime({ limitMs, ranMs, countedAt }: CountedTime, now: number): Count | null {
@@ -48,7 +48,7 @@ const UNITS = [
   [1000, 'second'],
 ] as const
 
-/** `30 minutes`, `90 seconds`: in the largest unit that fits without a rest. */
+/** `30 minutes`, `90 seconds`: in the largest unit that gives a whole number. */
 export function durationWords(ms: number): string {
   const [size, unit] = UNITS.find(([length]) => ms >= length && ms % length === 0) ?? UNITS[3]
   const count = Math.round(ms / size)

@@ -13,19 +13,19 @@ export interface JobLimitDependencies extends TimeLimitDependencies {
   readonly log: TimeLimitDependencies['log'] & { warn(fields: object, text: string): void }
 }
 
-/** Keeps what forms say about how long, and how many at once, their jobs may run. */
+/** Enforces the limits of forms: how long their jobs may run, and how many of them at once. */
 export interface JobLimits {
-  /** Looks once at both. What it finds is stored when it resolves. */
+  /** Looks once at both limits. The results are stored when it resolves. */
   look(): Promise<void>
   /** Jobs have ended, so there may be free places. Returns at once and never throws. */
   jobEnded(): void
-  /** Resolves when a look that runs at the moment has ended. */
+  /** Resolves when the present look has ended, if there is one. */
   close(): Promise<void>
 }
 
 /**
- * Makes the {@link JobLimits} of this node. Nothing is kept in memory: a restart changes nothing, and another node does the
- * same from the same rows.
+ * Makes the {@link JobLimits} of this node. Nothing is kept in memory. So a restart changes nothing, and another node
+ * does the same from the same rows.
  */
 export function createJobLimits(dependencies: JobLimitDependencies): JobLimits {
   const { store, live, timers, log } = dependencies
@@ -61,7 +61,7 @@ export function createJobLimits(dependencies: JobLimitDependencies): JobLimits {
   }
 }
 
-/** Says after the commit which jobs may begin. */
+/** Announces, after the commit, which jobs may begin. */
 export function announceAdmitted(
   {
     runners,

@@ -5,17 +5,20 @@ import { findPlaceHolders, findPlaceWaiters, givePlace } from '../../store/jobs/
 import type { Queries } from '../../store/store.js'
 import { isSequence } from '../record/sequence-port.js'
 
-/** Most jobs that a text names. */
+/** Most jobs that one text names. */
 const MOST_NAMED = 10
 
-/** A job that has just got a place. Whoever stored that says so after the commit: to its runner, or to the sequences. */
+/**
+ * A job that has just got a place. The caller that stored this announces it after the commit: to the runner of the job,
+ * or to the sequences.
+ */
 export interface Admitted {
   readonly id: number
   /** Null: it is a parent job. */
   readonly runnerId: number | null
 }
 
-/** How the jobs of a group stand, as people are told. */
+/** The state of the jobs of a group, as people see it. */
 export interface GroupState {
   readonly name: string
   readonly limit: number
@@ -39,9 +42,10 @@ export async function requirePlace(queries: Queries, { group, limit, on }: Concu
 }
 
 /**
- * Gives the free places of a group to the jobs that wait for one, oldest first, inside a write. A job goes when fewer jobs
- * have a place than its own form allows. Nobody overtakes: when the oldest cannot go, the others wait, too. All nodes
- * decide here. Their writes have the same result as if they had run one after the other, so no place is given twice.
+ * Gives the free places of a group to the jobs that wait for one, oldest first, inside a write. A job gets a place when
+ * fewer jobs have one than its own form allows. No job overtakes another: if the oldest cannot get a place, the others
+ * wait, too. All nodes decide here. Their writes have the same result as if they had run one after the other, so no
+ * place is given twice.
  */
 export async function admit(queries: Queries, group: string): Promise<Admitted[]> {
   const waiting = await findPlaceWaiters(queries, group)
@@ -58,7 +62,7 @@ export async function admit(queries: Queries, group: string): Promise<Admitted[]
 }
 
 /**
- * The same for a job that has just begun to wait. If it has to go on waiting, its output says for what.
+ * The same for a job that has just begun to wait. If it has to go on waiting, its output says what it waits for.
  * @param group null: the job has no group, and nothing happens
  */
 export async function admitNew(

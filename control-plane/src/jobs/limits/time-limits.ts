@@ -39,12 +39,15 @@ export async function lookAtTimeLimits(dependencies: TimeLimitDependencies): Pro
   }
 }
 
-/** Those of the jobs whose playbook, or a playbook of whose child jobs, a connected runner has now. */
+/**
+ * Selects the jobs whose playbook is at a connected runner now. For a parent job, a playbook of one of its child jobs
+ * is enough.
+ */
 async function runningOf(
   { store, runners }: Pick<TimeLimitDependencies, 'store' | 'runners'>,
   jobs: readonly LimitedJob[],
 ): Promise<LimitedJob[]> {
-  // Each job below a parent job, with the job with a limit that it belongs to.
+  // Each job below a parent job, with the job whose time limit covers it.
   const owners = new Map(jobs.map((job) => [job.id, new Set([job.id])]))
   const playbooks: LimitedJob[] = jobs.filter((job) => !isSequence(job))
   let parents: LimitedJob[] = jobs.filter(isSequence)
@@ -72,9 +75,9 @@ function countOf({ time_limit_ms, ran_ms, counted_at }: LimitedJob, now: number)
 }
 
 /**
- * The product ends a playbook only because a person asked for it. Here it was the author of the form, by `timeout`. What
- * happens is the abort that a person asks for: it is stored, the runner carries it out when it has the job, and only the
- * runner's report ends the job. If the playbook ended before, its real outcome stays.
+ * The product ends a playbook only because a person asked for it. Here it was the author of the form, by `timeout`. It
+ * works like an abort by a person: it is stored, the runner carries it out when it has the job, and only the runner's
+ * report ends the job. If the playbook ended before, its real outcome stays.
  */
 async function count(
   { store, live, runners, sequences, log }: TimeLimitDependencies,

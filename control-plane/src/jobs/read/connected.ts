@@ -13,7 +13,7 @@ interface HeldRow {
 /** The number of the connection (`runner.epoch`) by runner id. Only connected runners are in it. */
 export type Connections = ReadonlyMap<number, number>
 
-/** What reading jobs asks of the room of runners. */
+/** What the functions that read jobs ask the room of runners. */
 export interface RunnerPresence {
   /** Finds those of these runners that are connected, at this node or at another one. */
   connectionsOf(runnerIds: readonly number[]): Promise<Connections>

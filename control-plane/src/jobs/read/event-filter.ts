@@ -5,7 +5,7 @@ export const EVENT_STATUSES = ['ok', 'changed', 'failed', 'ignored', 'rescued', 
 /** One of {@link EVENT_STATUSES}. */
 export type EventStatus = (typeof EVENT_STATUSES)[number]
 
-/** By status: the only type of event with this status, and what the event must contain in addition. */
+/** For each status: the only type of event with this status, and the flags that the event must have in addition. */
 const OF_STATUS: Record<EventStatus, { readonly type: string; readonly says?: string }> = {
   ok: { type: 'runner_on_ok' },
   changed: { type: 'runner_on_ok', says: 'changed' },
@@ -16,7 +16,7 @@ const OF_STATUS: Record<EventStatus, { readonly type: string; readonly says?: st
   unreachable: { type: 'runner_on_unreachable' },
 }
 
-/** Makes the database filter of what was asked for. Null: no event can match all of it. */
+/** Makes the database filter from the filters of a request. Null: no event can match all of them. */
 export function eventFilterOf(wanted: {
   readonly host: string | undefined
   readonly task: string | undefined
@@ -39,7 +39,7 @@ export function eventFilterOf(wanted: {
   }
 }
 
-/** The same for several outcomes. What else is asked for counts, too. */
+/** The same for several outcomes. The other filters of the request count, too. */
 function filterOfOutcomes(
   wanted: Omit<Parameters<typeof eventFilterOf>[0], 'outcomes'>,
   outcomes: readonly EventStatus[],
@@ -58,7 +58,7 @@ function filterOfOutcomes(
   return { ...rest, types, says }
 }
 
-/** Whether a flag of an event is set. In a line that cannot be parsed it is not. */
+/** Whether a flag of an event is set. In a line that cannot be parsed, no flag is set. */
 function isTrue(line: Buffer, flag: string): boolean {
   try {
     const event: unknown = JSON.parse(line.toString('utf8'))

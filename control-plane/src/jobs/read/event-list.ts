@@ -17,10 +17,13 @@ export interface EventsRequest extends EventPart {
   readonly outcomes: readonly EventStatus[] | undefined
 }
 
-/** Longest item that a list shows, in characters of JSON. The event itself has all of it. */
+/** Longest item that a list shows, in characters of JSON. The event itself has the complete item. */
 const MOST_ITEM = 1000
 
-/** Events of a job without their results, page by page, and the run of which they are. @throws NotFoundError, ForbiddenError */
+/**
+ * Events of a job without their results, page by page, and the run that they belong to.
+ * @throws NotFoundError, ForbiddenError
+ */
 export async function readEvents(
   { reading, courses }: { readonly reading: JobReading; readonly courses: Courses },
   caller: Caller,
@@ -45,7 +48,7 @@ async function* eventPages(
   let course: Course | null = null
   for await (const page of pages) {
     const last = page.reduce((highest, { position }) => Math.max(highest, position), 0)
-    // Events may have come since the course was read.
+    // More events may have arrived since the course was read.
     if (course === null || course.position < last) course = await courseNow()
     const known = course
     const places = await placesOf(page.map(({ position }) => position))

@@ -8,11 +8,11 @@ const NEWLINE = 0x0a
 
 /** How long one search may take, in milliseconds. The next one goes on where it ended. */
 const LONGEST_MS = 1000
-/** Searches of one user at a time. */
+/** Most searches of one user at the same time. */
 const MOST_OF_USER = 2
-/** Most bytes of a text that is looked for. */
+/** Most bytes of a text that somebody searches for. */
 const MOST_BYTES = 1000
-/** Hits of one answer: when nothing is said, and at most. */
+/** Number of hits in one answer: the default, and the most. */
 const HITS = 1000
 const MOST_HITS = 10_000
 
@@ -32,9 +32,9 @@ export interface SearchResult {
   readonly count: number
   /** The whole rest of the output was searched. */
   readonly complete: boolean
-  /** By hit: the number of line ends before it, and its byte. */
+  /** For each hit: the number of line ends before it, and its byte. */
   readonly hits: (readonly [line: number, byte: number])[]
-  /** Search on from this byte; null when it is complete. */
+  /** The byte from which to go on with the search; null when the search is complete. */
   readonly next: number | null
 }
 
@@ -45,8 +45,8 @@ export interface OutputSearch {
 }
 
 /**
- * A search reads the output block by block, and others have their turn after each read. The numbers of lines come from
- * the index, so only blocks with hits are counted.
+ * A search reads the output block by block. After each read, other requests get their turn. The numbers of lines come
+ * from the index, so only blocks with hits are counted.
  * @param now milliseconds, from a clock that does not jump
  */
 export function createOutputSearch(deps: {
@@ -95,13 +95,13 @@ async function search(
     overlap: wanted.length - 1,
   })) {
     const line = points[start / OUTPUT_BLOCK_BYTES - first]?.[1]
-    // It came after the index was read.
+    // The block arrived after the index was read.
     if (line === undefined) break
     const bytes = Buffer.concat([tail, block])
     const text = isExact ? bytes : lowered(bytes)
     const begin = start - tail.length
-    // Line ends are counted on from the last hit: counted from the beginning for each hit, a block full of hits would
-    // hold everybody up for seconds.
+    // Line ends are counted from the last hit on. If they were counted from the beginning for each hit, a block full of
+    // hits would block the service for seconds.
     let [counted, lines] = [tail.length, line]
     for (let at = text.indexOf(needle, Math.max(0, searched - begin)); at !== -1; at = text.indexOf(needle, at)) {
       lines += linesBetween(bytes, counted, at)
@@ -117,7 +117,7 @@ async function search(
   return { count: hits.length, complete: true, hits, next: null }
 }
 
-/** Line ends from one place to another, negative when that is before. */
+/** The number of line ends from one place to another. It is negative if the second place comes first. */
 function linesBetween(bytes: Buffer, from: number, to: number): number {
   const [low, high, sign] = from <= to ? ([from, to, 1] as const) : ([to, from, -1] as const)
   let count = 0
@@ -125,7 +125,7 @@ function linesBetween(bytes: Buffer, from: number, to: number): number {
   return sign * count
 }
 
-/** A copy with small letters. Only those of ASCII: other bytes may be parts of characters. */
+/** A copy with lower-case letters. Only ASCII letters are changed, because other bytes may be parts of characters. */
 function lowered(bytes: Buffer): Buffer {
   const copy = Buffer.from(bytes)
   for (let at = 0; at < copy.length; at += 1) {

@@ -9,19 +9,19 @@ import { isFinalStatus, jobStatusOf } from '../record/status.js'
 const LOOK_MS = 100
 /** Bytes of the newest output of a job that are kept for its viewers. */
 const RING_BYTES = 1024 * 1024
-/** Most bytes that one look reads of one job, and that a viewer which is behind reads at once. */
+/** Most bytes of one job that one look reads. A viewer that is behind also reads at most so many bytes at once. */
 const READ_BYTES = 256 * 1024
-/** Bytes that wait for one viewer. */
+/** Most bytes that wait for one viewer. */
 const VIEWER_BYTES = 128 * 1024
 /** A stream ends after this time, in milliseconds. The viewer goes on from its byte. */
 const LONGEST_MS = 5 * 60_000
-/** A viewer that has taken nothing for so long is ended, in milliseconds, although there is more for it. */
+/** If a viewer takes nothing for this time, in milliseconds, although more bytes wait for it, its stream is ended. */
 const STUCK_MS = 30_000
 
-/** Output as it comes, for any number of viewers. */
+/** Output as it arrives, for any number of viewers. */
 export interface OutputFeeds {
   /**
-   * The output of a job from a byte on. The stream ends when the job has ended, when its output begins anew, and after
+   * The output of a job from a byte on. The stream ends when the job has ended, when its output begins again, and after
    * five minutes at the latest.
    */
   follow(jobId: number, offset: number): Readable
@@ -34,7 +34,7 @@ interface Viewer {
   offset: number
   /** The stream takes more. */
   isHungry: boolean
-  /** A read of what left the ring is under way. */
+  /** A read is running for bytes that are no longer in the ring. */
   isReading: boolean
   readonly began: number
   tookAt: number
@@ -62,9 +62,10 @@ export interface OutputFeedDependencies {
 }
 
 /**
- * One reader of a job feeds all its viewers: a look asks for all followed jobs together, and reads new bytes once. A
- * viewer takes its bytes out of the ring of the job. Only a viewer that is behind the ring reads for itself. A viewer
- * that does not read holds {@link VIEWER_BYTES} and no more, and is ended after a while.
+ * One reader of a job serves all its viewers. A look asks the database for all followed jobs together, and reads new
+ * bytes once. Each viewer takes its bytes from the ring of the job. Only a viewer that is behind the ring reads from
+ * the database itself. A viewer that does not read costs at most {@link VIEWER_BYTES}, and its stream is ended after a
+ * while.
  */
 class Feeds implements OutputFeeds {
   readonly #feeds = new Map<number, Feed>()
@@ -102,7 +103,7 @@ class Feeds implements OutputFeeds {
   close(): void {
     for (const [jobId, { viewers }] of this.#feeds) {
       for (const viewer of viewers) {
-        // A reader that does not read would keep the stopping service waiting.
+        // The stop of the service would wait for a viewer that does not read.
         if (viewer.stream.readableLength > 0) viewer.stream.destroy()
         else this.#end(jobId, viewer)
       }
@@ -110,7 +111,7 @@ class Feeds implements OutputFeeds {
   }
 
   #look(): void {
-    // A slow database gets no second question beside the first.
+    // While a slow database has not answered, it is not asked again.
     if (this.#isLooking) return
     this.#isLooking = true
     this.#lookOnce()
@@ -189,7 +190,7 @@ class Feeds implements OutputFeeds {
     this.#pieceAt(jobId, viewer.offset)
       .then((piece) => {
         viewer.isReading = false
-        // It may have been ended while this read was under way.
+        // The stream may have been ended during this read.
         if (piece && this.#feeds.get(jobId)?.viewers.has(viewer)) this.#give(viewer, piece)
       })
       .catch((error: unknown) => {
@@ -203,7 +204,7 @@ class Feeds implements OutputFeeds {
     return null
   }
 
-  /** Ends a stream after what it holds. */
+  /** Ends a stream after the bytes that it already has. */
   #end(jobId: number, viewer: Viewer): void {
     this.#leave(jobId, viewer)
     viewer.stream.push(null)
@@ -224,7 +225,10 @@ export function createOutputFeeds(deps: OutputFeedDependencies): OutputFeeds {
   return new Feeds(deps)
 }
 
-/** Where the ring of a job begins: not before its first viewer, and not further back than it is wide. */
+/**
+ * The byte at which the ring of a job begins: the byte of its first viewer, or a later one if that is too far back for
+ * the ring.
+ */
 function beginningOf({ viewers }: Feed, bytes: number): number {
   const first = Math.min(...[...viewers].map(({ offset }) => offset))
   return Math.min(bytes, Math.max(first, bytes - RING_BYTES, 0))

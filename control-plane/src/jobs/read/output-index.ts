@@ -4,7 +4,7 @@ import { readOutput } from '../../store/jobs/job-output.js'
 import { OUTPUT_BLOCK_BYTES, findBlocks, linesByBlock } from '../../store/jobs/output-lines.js'
 import type { Queries } from '../../store/store.js'
 
-/** Most jobs of which the counted blocks are kept in memory: those whose lines are not stored. */
+/** For how many jobs the counted blocks are kept in memory. Only jobs whose lines are not stored need this. */
 const MOST_KEPT = 64
 
 /** The blocks of the output of a job: where each begins, and the number of line ends before it. */
@@ -13,7 +13,7 @@ export interface OutputIndex {
   /** Line ends of the whole output. */
   readonly lines: number
   readonly generation: number
-  /** One for each block, in order. */
+  /** One entry for each block, in order. */
   readonly points: readonly (readonly [byte: number, line: number])[]
 }
 
@@ -33,8 +33,8 @@ interface Counted {
 }
 
 /**
- * The lines of an output are counted when it is stored. Output of an older release, and copied output, is counted here
- * from its bytes: once, and then only what is new.
+ * The lines of an output are counted when it is stored. Only output of an older release and copied output is counted
+ * here, from its bytes. It is counted once, and then only new bytes.
  */
 export function createOutputIndexes(queries: Queries): OutputIndexes {
   // In the order of their last use.

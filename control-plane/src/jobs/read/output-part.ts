@@ -6,25 +6,25 @@ import { isFinalStatus, jobStatusOf } from '../record/status.js'
 import { requireVisible } from '../record/visibility.js'
 import type { JobReading } from './reading.js'
 
-/** Most bytes of one answer with output as it is. */
+/** Most bytes of one answer with unchanged output. */
 export const MAX_OUTPUT_BYTES = 1024 * 1024
 
-/** A part of the output as it is, with colours. */
+/** A part of the unchanged output, with colours. */
 export interface OutputPart {
   readonly bytes: Buffer
   /** Where it begins. */
   readonly offset: number
-  /** Bytes of the whole output now. */
+  /** The present length of the whole output, in bytes. */
   readonly length: number
   /** More may come. */
   readonly isOpen: boolean
-  /** Goes up when the output begins anew. Bytes of different generations do not belong together. */
+  /** It goes up when the output begins again. Bytes of different generations do not belong together. */
   readonly generation: number
-  /** The run whose output it is: a restored database may give the number of a job again. */
+  /** The run that the output belongs to. A restored database may use the number of a job again. */
   readonly runId: string
 }
 
-/** Bytes as a header `Range` asks for them; null: until the end, or that many of the end. */
+/** Bytes as a header `Range` asks for them. `last` null: until the end. `suffix`: that many bytes of the end. */
 export type ByteRange = { readonly first: number; readonly last: number | null } | { readonly suffix: number }
 
 /**
@@ -43,8 +43,8 @@ export async function readOutputState(
 }
 
 /**
- * Output from a byte offset on. The state is read first, so a part that ends at the length of an output which is not
- * open is all there is.
+ * Output from a byte offset on. The state is read before the bytes. So, if the output is not open and the part ends at
+ * its length, nothing is missing.
  * @param limit most bytes; never more than {@link MAX_OUTPUT_BYTES}
  * @throws NotFoundError, ForbiddenError
  */
@@ -71,7 +71,7 @@ export async function readOutputRange(
   const last = 'suffix' in range || range.last === null ? state.length - 1 : Math.min(range.last, state.length - 1)
   if (first > last) throw new UnsatisfiableRangeError(state.length)
   const bytes = await bytesAt(reading, id, first, Math.min(last - first + 1, MAX_OUTPUT_BYTES))
-  // The output began anew between the two reads.
+  // The output began again between the two reads.
   if (bytes.length === 0) throw new UnsatisfiableRangeError(0)
   return { ...state, bytes, offset: first }
 }

@@ -10,7 +10,7 @@ import { placesOfEvents } from '../course/event-places.js'
 import { requireVisible } from '../record/visibility.js'
 import type { JobReading } from './reading.js'
 
-/** Which pieces of an output are wanted. What is left out does not matter. */
+/** Which pieces of an output are wanted. A filter that is left out does not limit them. */
 export interface PiecesRequest {
   readonly host: string | undefined
   /** The id of a task or play in the outline. */
@@ -18,8 +18,8 @@ export interface PiecesRequest {
 }
 
 /**
- * What was printed for a host, for a task, or for a task at a host, in the order of the output.
- * @throws NotFoundError, ForbiddenError, ConflictError `output_without_marks` when nothing ties this output to events
+ * The output of a host, of a task, or of a task at a host, in the order in which it was printed.
+ * @throws NotFoundError, ForbiddenError, ConflictError `output_without_marks` when this output has no marks of events
  */
 export async function readOutputPieces(
   { reading, courses }: { readonly reading: JobReading; readonly courses: Courses },

@@ -13,8 +13,8 @@ const ESCAPE = '\u001b'
 const MAX_CODE_LENGTH = 64
 
 /**
- * Output as plain text without colours, slice by slice. So a slow reader makes nobody hold the whole output in memory.
- * Broken UTF-8 becomes the replacement character.
+ * Output as plain text without colours, slice by slice. So the whole output is never in memory, also if the reader is
+ * slow. Broken UTF-8 becomes the replacement character.
  */
 export function plainOutput(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
   return convert(pieces, (text) => stripAnsi(text))

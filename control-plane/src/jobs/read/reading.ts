@@ -25,7 +25,7 @@ import { requireVisible, seesAllJobs } from '../record/visibility.js'
 /** Number of jobs of a list that are converted at once. */
 const RECORDS_PER_PAGE = 250
 
-/** Most jobs of a list that has a tag. */
+/** Most jobs of a list that gets an entity tag. */
 const MOST_TAGGED = 1000
 
 /** What the functions that show jobs need of other parts. */
@@ -85,7 +85,8 @@ const outputAs: Record<OutputForm, (queries: Queries, id: number) => AsyncIterab
 }
 
 /**
- * A job with its extra variables (masked). Its output comes apart: it may be very large, and is read slice by slice.
+ * A job with its extra variables (masked). Its output comes separately, because it may be very large and is read slice
+ * by slice.
  * @throws NotFoundError, ForbiddenError
  */
 export async function readJob(reading: JobReading, caller: Caller, id: number, form: OutputForm) {
@@ -118,7 +119,7 @@ export async function maskedFor(
   return maskValues(values, reading.maskPattern, passwordFields) as Record<string, unknown>
 }
 
-/** The filters of a list of jobs. What is left out does not matter. */
+/** The filters of a list of jobs. A filter that is left out does not limit the list. */
 export interface ListRequest {
   readonly records: string | undefined
   readonly user: string | undefined
@@ -126,7 +127,7 @@ export interface ListRequest {
   readonly runner: string | undefined
   /** List only jobs that wait for an approval which the caller may give. */
   readonly waiting: boolean
-  /** Only jobs with a lower id: `next` of the page before. */
+  /** Only jobs with a lower id. It is `next` of the page before. */
   readonly before?: number | undefined
   readonly statuses?: readonly JobStatus[] | undefined
   readonly form?: string | undefined
@@ -146,9 +147,9 @@ type JobRecord = ReturnType<typeof recordOf>
 export interface JobPage {
   /** The records, in portions. */
   readonly pages: Iterable<readonly JobRecord[]>
-  /** Ask for the jobs before this one next; null: there are no more. */
+  /** The next page has the jobs before this one; null: there are no more. */
   readonly next: number | null
-  /** Changes with what the page shows. Null: the page is too long for it. */
+  /** A tag that changes whenever the content of the page changes. Null: the page is too long to have one. */
   readonly tag: string | null
 }
 
@@ -225,8 +226,10 @@ export function listLimit(records: string | undefined, listSize: number): number
 }
 
 /**
- * One event with its whole result, as the text of a JSON object: its numbers stand there as the playbook wrote them, and
- * JavaScript would change long ones. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
+ * One event with its whole result, as the text of a JSON object. So numbers stay as the playbook wrote them. JavaScript
+ * would change long ones.
+ * @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order
+ */
 export async function readEvent(reading: JobReading, caller: Caller, id: number, orderText: string) {
   await requireVisible(reading.queries, caller, id)
   if (!/^[+-]?\d+$/.test(orderText)) throw new InvalidInputError('order_not_a_number', 'order must be a whole number')
@@ -245,8 +248,8 @@ export async function readEvent(reading: JobReading, caller: Caller, id: number,
 const MAX_DEPTH = 500
 
 /**
- * What the line of an event has beyond the listed fields, such as its result. A line that cannot be parsed is shown as
- * it is.
+ * The fields of an event's line that lists do not have, such as its result. A line that cannot be parsed is shown as it
+ * is.
  */
 function extrasOf(line: Buffer): { readonly extras: Record<string, unknown>; readonly mark: string | null } {
   try {

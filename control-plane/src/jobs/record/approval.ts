@@ -15,7 +15,7 @@ import { type ApprovalSubject, approvalSubjectSchema } from './approval-subject.
 /**
  * The approval of a job, stored with the job as JSON. A job that needs an approval has the status `approve` and the
  * dispatch state `parked`. It is in no queue, so no runner can get it and nothing can fail it. It leaves this state
- * only once: when it is approved it goes into the queue of its runner, and when it is rejected it has ended.
+ * only once. After an approval it goes into the queue of its runner. After a rejection it has ended.
  */
 const approvalSchema = v.object({
   title: v.nullable(v.string()),
@@ -26,7 +26,7 @@ const approvalSchema = v.object({
   state: v.picklist(['waiting', 'approved', 'rejected']),
   decided_by: v.nullable(v.string()),
   decided_by_type: v.nullable(v.string()),
-  /** The account of who decided; it is never shown. */
+  /** The account of the person who decided. It is never shown. */
   decided_by_id: v.optional(v.nullable(v.number()), null),
   decided_at: v.nullable(v.number()),
   /** What the approval is given for. Null: an older release, which did not store this, asked for the approval. */
@@ -127,7 +127,7 @@ export function decided(
   return { ...approval, state, ...decider, decided_at: now }
 }
 
-/** The same approval, asked for once more for what is there now. */
+/** The same approval, asked for once more for the present content. */
 export function askedAgain(approval: JobApproval, subject: ApprovalSubject): JobApproval {
   return { ...approval, ...UNDECIDED, subject }
 }

@@ -14,8 +14,8 @@ export interface PlannedSequence {
   /** Why nothing of the plan can run, if so. The job then fails at once with this reason. */
   readonly problem: string | null
   /**
-   * The child jobs, as far as the launch can know them. The launch checks that all of it is allowed before anything is
-   * created.
+   * The child jobs, as far as the launch can know them. Before anything is created, the launch checks that all of them
+   * are allowed.
    */
   readonly jobs: readonly {
     readonly settings: JobSettings
@@ -32,7 +32,7 @@ export interface PlanNode {
   /** The playbook, the other workflow, or what the approval asks. */
   readonly name: string
   readonly type: (typeof PLAN_NODE_TYPES)[number]
-  /** The identifiers of what follows, by when. */
+  /** The identifiers of the next nodes, by the result after which they follow. */
   readonly links: { readonly [When in 'success' | 'failure' | 'always']: readonly string[] }
   /** It starts when all links into it have fired, and not with the first one. */
   readonly needsAllParents: boolean
@@ -54,9 +54,9 @@ export interface SequencePort {
    * failure.
    */
   endsWithRejection(jobType: JobType): boolean
-  /** Stores with a step or node what was decided about its approval. It belongs to the write of the decision. */
+  /** Stores the decision about the approval of a step or node. It belongs to the write of the decision. */
   noteDecision(queries: Queries, jobId: number, identifier: string, decision: string): Promise<void>
-  /** Stores that nothing of a parent job that waits will run. It belongs to the write that ends the job. */
+  /** Stores that no step or node of a waiting parent job will run. It belongs to the write that ends the job. */
   closeWaiting(queries: Queries, jobId: number, end: { readonly reason: string; readonly time: number }): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export interface JobEnds {
   jobEnded(): void
 }
 
-/** Whether a job consists of other jobs. */
+/** Whether a job is a parent job. */
 export function isSequence(job: { readonly job_type: JobType }): boolean {
   return job.job_type === 'multistep' || job.job_type === 'workflow'
 }

@@ -7,8 +7,8 @@ const SHORTEST_BASE64 = 8
 const TABLE_SIZE = 1 << 16
 
 /**
- * Most comparisons of one finder. Without a bound, a user could send values that keep the service busy. Past the bound,
- * every text counts as one with a secret, so that no secret is shown by mistake.
+ * Most comparisons of one finder. Without a bound, a user could send values that keep the service busy. Beyond this
+ * limit, every text counts as one with a secret, so that no secret is shown by mistake.
  */
 const MAX_COMPARISONS = 2_000_000
 
@@ -71,8 +71,8 @@ function writtenForms(part: string): string[] {
 }
 
 /**
- * The base64 forms of a text: by itself, and inside a longer text such as `user:password`. There it may begin at any of
- * three places of a group.
+ * The base64 forms of a text: by itself, and inside a longer text such as `user:password`. In a longer text the secret
+ * may begin at any of the three places of a base64 group.
  */
 function base64Forms(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8')

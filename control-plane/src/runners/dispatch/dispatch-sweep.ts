@@ -28,7 +28,7 @@ export interface DispatchSweepDependencies
   readonly sessions: Map<number, JobSession>
 }
 
-/** What the dispatcher does regularly, and finds by itself: offers, aborts, waits and silence that nobody reported. */
+/** The regular work of the dispatcher. It finds offers, aborts, waits and silence that nobody reported. */
 export interface DispatchSweep {
   sweep(): Promise<void>
   /** Writes into the waiting jobs of a runner that it is not connected. */
@@ -56,8 +56,8 @@ export function createDispatchSweep(dependencies: DispatchSweepDependencies): Di
     for (const id of new Set([...waitedFor, ...holding])) runners.set(id, await findRunner(store.read, id))
     const isAnybodyAway = [...runners.values()].some((runner) => runner !== null && !isOnline(runner))
     lastSeen.keepOnly([...runners.keys()])
-    // No wait is kept as another process's clock, and time passes only while the thing could have happened. A node that
-    // cannot write now throws here, and decides nothing.
+    // No wait depends on the clock of another process. Time counts only while a control plane was able to work. A node
+    // that cannot write now throws here, and decides nothing.
     const time = waitedFor.length > 0 || isAnybodyAway ? await serviceClock.look() : null
     lastSeen.looked()
     for (const [id, runner] of runners) if (runner !== null && isOnline(runner)) lastSeen.note(id)

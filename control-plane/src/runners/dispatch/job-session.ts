@@ -160,8 +160,8 @@ export class JobSession implements RunnerSession {
   }
 
   /**
-   * Ends this connection if the database says that a job is `offered` to its runner, and the connection knows nothing
-   * of that job. The next inventory then shows what happened to it. Two checks in a row must find the job, because the
+   * Ends this connection if the database says that a job is `offered` to its runner, and the connection does not know
+   * that job. The next inventory then shows what happened to it. Two checks in a row must find the job, because the
    * first one may be older than what this connection has done since.
    * @param offered the jobs of this runner that the database has as offered
    */
@@ -178,7 +178,7 @@ export class JobSession implements RunnerSession {
     this.connection.close('internal_error', `nobody knows of the offer of job ${again}`)
   }
 
-  /** What keeps the runner from taking jobs, such as `has no free slot`; null: nothing that is known. */
+  /** The reason why the runner takes no jobs, such as `has no free slot`; null: no reason is known. */
   get whyNotTaken(): string | null {
     return this.#offers.whyNotTaken
   }
@@ -190,7 +190,8 @@ export class JobSession implements RunnerSession {
 
   async #handle(message: Exclude<JobMessage, { type: 'end' }>): Promise<void> {
     const { store, live } = this.dependencies
-    // The next connection lists its jobs again. A claim always counts: the job may run, and it must never run twice.
+    // The next connection lists its jobs again. A claim always counts, because the job may run, and it must never run
+    // twice.
     if (!this.#isOpen && message.type !== 'claimed') return
     switch (message.type) {
       case 'inventory':
@@ -210,7 +211,7 @@ export class JobSession implements RunnerSession {
         this.#wanted(message, (prepared) => this.#uploads.send(prepared, message))
         return
       case 'unknown_job':
-        // Nothing is left on the runner of a job that it claimed. So the job ends like a job that is missing in the
+        // The runner claimed the job and has nothing of it any more. So the job ends like a job that is missing in the
         // inventory.
         if (this.#drop(message, 'claimed too')) await this.#resolveUnknown(message.job_id)
         else await this.#orphans.gone(message.run_id)

@@ -16,9 +16,9 @@ const BLIND_MS = 10_000
 const RETURN_MS = 35_000
 
 /**
- * How long runners have been away, as this control plane has seen it. Only time counts in which it could see and store.
- * While it is blind, no runner counts as silent. After such a time every runner gets the full time again, as after a
- * start.
+ * How long runners have been away, as this control plane has seen it. Only time counts in which it was able to read and
+ * store. While it is blind, no runner counts as silent. After such a time every runner gets the full time again, as
+ * after a start.
  */
 export interface LastSeen {
   /** The runner is connected now, or was until now. */
@@ -40,7 +40,7 @@ export interface LastSeen {
  */
 export function createLastSeen(steady: Clock, lostMs: number): LastSeen {
   const seenAt = new Map<number, number>()
-  /** The time in which this control plane could see and store, in milliseconds. */
+  /** The time in which this control plane was able to read and store, in milliseconds. */
   let sighted = 0
   let lookedAt: number | null = null
   return {

@@ -30,9 +30,9 @@ export interface HashedFile extends FolderFile {
 export interface FileHashes {
   /**
    * Hashes the files of a folder and reads only those that are new or changed. Files outside this list are forgotten.
-   * Files that have gone since are left out.
+   * Files that were removed meanwhile are left out.
    * @throws InvalidInputError for a file that may not be read or that changes all the time; UnavailableError when it
-   *   cannot be read now
+   * cannot be read now
    */
   hash(root: string, files: readonly FolderFile[]): Promise<HashedFile[]>
 }
@@ -70,7 +70,7 @@ export function createFileHashes(now: () => number): FileHashes {
       try {
         await Promise.all(Array.from({ length: READERS }, readOn))
       } finally {
-        // Also after a failure, so that the next walk need not read everything again.
+        // This is done after a failure, too, so that the next walk need not read everything again.
         remembered = fresh
       }
       return hashed.filter((file) => file !== null)
@@ -82,7 +82,7 @@ export function createFileHashes(now: () => number): FileHashes {
 export async function openStamped(path: string, stamp: FileStamp): Promise<FileHandle | null> {
   let handle: FileHandle
   try {
-    // If a pipe or a link has taken the file's place, it must not block the service or lead it to another file.
+    // A pipe or a link may have replaced the file. It must not block the service or lead it to another file.
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ELOOP')) return null

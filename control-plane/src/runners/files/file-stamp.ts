@@ -20,7 +20,10 @@ export function stampOf(stat: BigIntStats): FileStamp {
   }
 }
 
-/** Whether the error says "there is no such file". That includes a folder above it that has gone or become a file. */
+/**
+ * Whether the error says "there is no such file". This includes the case that a folder above it was removed or became a
+ * file.
+ */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }

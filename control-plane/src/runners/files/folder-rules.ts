@@ -20,7 +20,7 @@ const rulesFile = Compile(RulesFile)
 
 /** Reads the rules of the folders in a playbook folder. A file is read again only when its content has changed. */
 export interface FolderRulesReader {
-  /** @returns null when a file has changed since it was hashed: the folder has to be walked again */
+  /** @returns null when a file has changed since it was hashed. Then the folder has to be walked again */
   read(root: string, files: readonly HashedFile[]): Promise<readonly FolderRules[] | null>
 }
 
@@ -56,7 +56,7 @@ async function readFile(root: string, file: HashedFile): Promise<FolderRules | n
   }
 }
 
-/** A file that cannot be used closes its folder. Otherwise files could be sent that it should keep back. */
+/** If the file cannot be used, no job gets its folder. Otherwise files could be sent that the rules should exclude. */
 function rulesOf(folder: string, text: string): FolderRules {
   try {
     const yaml = readYaml(text)

@@ -54,7 +54,7 @@ export async function walkFolder(folder: string, maxBytes: number): Promise<Foun
     }
     if (entry.isDirectory()) return walk(path)
     const stat = await orNull(lstat(join(root, path), { bigint: true }))
-    // It has gone since it was listed.
+    // It was removed after it was listed.
     if (!stat) return
     if (stat.isDirectory()) return walk(path)
     if (stat.isSymbolicLink()) return addLink(path)
@@ -90,8 +90,8 @@ async function rootOf(folder: string): Promise<string> {
 }
 
 /**
- * Null for what has gone since. @throws InvalidInputError for what may not be read; UnavailableError when the error
- * will pass
+ * Null for an entry that was removed meanwhile.
+ * @throws InvalidInputError for what may not be read; UnavailableError when the error will pass
  */
 async function orNull<T>(result: Promise<T>): Promise<T | null> {
   try {

@@ -23,7 +23,7 @@ export class KeptManifests {
     return this.kept.get(sha256)
   }
 
-  /** The oldest manifests make room. The one that is added always stays. */
+  /** The oldest manifests are removed to make room. The new one always stays. */
   add(sha256: string, manifest: KeptManifest): void {
     this.files += manifest.files.size - (this.kept.get(sha256)?.files.size ?? 0)
     this.kept.delete(sha256)

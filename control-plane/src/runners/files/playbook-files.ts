@@ -4,9 +4,10 @@ import type { JobFileNeeds } from './playbook-part.js'
 export interface PlaybookFiles {
   /**
    * The manifest of the folder as it is now. Unchanged files are not read again.
-   * @param needs what the job needs: the manifest lists only that part. Left out: everything that is for all jobs
+   * @param needs what the job needs: the manifest lists only that part. If it is left out, the manifest lists
+   * everything that is for all jobs
    * @throws InvalidInputError when the folder is missing, contains something that may not be sent, is larger than
-   *   RTE_FILES_MAX_MB, or does not give the job's playbook to its form
+   * RTE_FILES_MAX_MB, or does not give the job's playbook to its form
    */
   manifest(needs?: JobFileNeeds): Promise<{ readonly sha256: string; readonly json: Buffer }>
   /**

@@ -22,9 +22,12 @@ export interface FolderRules {
   readonly folder: string
   /** Names of the forms whose jobs get this folder; null: all. */
   readonly forms: readonly string[] | null
-  /** What jobs with a playbook in this folder need in addition to the folder; null: the file does not say. */
+  /**
+   * The files that jobs with a playbook in this folder need in addition to the folder; null: the file of rules does not
+   * say.
+   */
   readonly needs: readonly string[] | null
-  /** Why the file cannot be used. Nobody gets the folder then. */
+  /** Why the file of rules cannot be used. Then no job gets the folder. */
   readonly problem: string | null
 }
 
@@ -45,7 +48,7 @@ export function partForJob(rules: readonly FolderRules[], needs: JobFileNeeds | 
     (wanted === null || [...wanted, ...always].some((one) => isBelow(path, one)))
 }
 
-/** What is no job, such as a check of the whole folder, has no form. */
+/** A caller without a job, such as a check of the whole folder, has no form. */
 function isFor({ forms }: FolderRules, needs: JobFileNeeds | null): boolean {
   return forms === null || (needs !== null && forms.includes(needs.form))
 }

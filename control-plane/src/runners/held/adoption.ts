@@ -23,7 +23,7 @@ const NOBODY = { user: 'unknown', user_type: 'local' } as const
  * Decides about a job that a runner has described, because this database does not know its run: the database was lost,
  * or restored from a backup that is older than the job. The product never ends a playbook for that reason. A new row is
  * made for the job under a new number, and its output arrives from the beginning to its real end. A job of another
- * control plane waits for an admin. A second call gives the same answer, because the run is known then.
+ * control plane waits for an admin. A second call gives the same answer, because then the run is known.
  */
 export async function takeOrphan(
   queries: Queries,
@@ -61,8 +61,8 @@ export async function takeOrphan(
 }
 
 /**
- * Makes a new row for a job from what its runner says. The named user decides who may see it. A name that a deleted
- * account had before is not clear enough. Then only admins see the job.
+ * Makes a new row for a job from what its runner says. The named user decides who may see it. If a deleted account had
+ * that name before, it is not clear which account is meant. Then only admins see the job.
  */
 async function insertAdopted(
   queries: Queries,

@@ -73,7 +73,7 @@ export class HeldJobs {
   }
 
   /**
-   * From now on frames are accepted for a job that the agent has in its spool.
+   * From now on, frames of a job that the agent has in its spool are accepted.
    * @param isAborting the answer to the agent's list tells the agent to abort the job
    * @param copy the job is reported from an older copy of the state folder
    */
@@ -92,12 +92,12 @@ export class HeldJobs {
     this.#jobs.get(job_id)?.writer.sayFull()
   }
 
-  /** Whether the runner has this run under that number. */
+  /** Whether the runner has this run with that number. */
   hasRun({ job_id, run_id }: JobRef): boolean {
     return this.#jobs.get(job_id)?.writer.runId === run_id
   }
 
-  /** A job is about to be offered. Its frames are accepted once it is claimed. */
+  /** A job is about to be offered. Its frames are accepted as soon as it is claimed. */
   offer(prepared: PreparedOrder): void {
     this.#hold(prepared.order, { output: 0, events: 0, eventsCount: 0 }, NONE_FULL, prepared, false)
   }
@@ -108,8 +108,8 @@ export class HeldJobs {
   }
 
   /**
-   * The order that was offered for a job, or null when it was not offered on this connection. @throws ProtocolError
-   * `not_yours`
+   * The order that was offered for a job, or null when it was not offered on this connection.
+   * @throws ProtocolError `not_yours`
    */
   orderOf(ref: JobRef): PreparedOrder | null {
     return this.#find(ref).prepared

@@ -27,7 +27,7 @@ export function createOrphanActions(deps: {
   readonly store: Store
   readonly live: LiveEvents
   readonly log: Pick<Logger, 'info'>
-  /** The runner is to hear of it. */
+  /** The runner has to get this decision. */
   readonly decided: (runnerId: number) => void
 }): OrphanActions {
   const { store, live, log } = deps

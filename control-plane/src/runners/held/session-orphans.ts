@@ -19,8 +19,8 @@ export interface SessionOrphansDependencies {
 
 /**
  * The jobs of one connection that the database did not know when the runner listed them. A job is listed, then
- * described. Then it is adopted and goes on as every job does, or it waits for an admin, who has it adopted, ended or
- * forgotten. Only a listed job can be described, so a runner cannot fill the database in this way.
+ * described. Then it is adopted and goes on like every job. Or it waits for an admin, who decides whether it is
+ * adopted, ended or forgotten. Only a listed job can be described, so a runner cannot fill the database in this way.
  */
 export class SessionOrphans {
   readonly #unknown = new Set<string>()
@@ -87,7 +87,7 @@ export class SessionOrphans {
   #sendDecision({ jobNumber, runId, decision, ended }: Orphan): void {
     const { send } = this.dependencies
     const ref = { job_id: jobNumber, run_id: runId }
-    // The product ends a playbook only when a person asked for it: here an admin did.
+    // The product ends a playbook only when a person asked for it. Here an admin asked for it.
     if (decision === 'end' && !ended) send({ type: 'abort', ...ref })
     else if (decision === 'forget') send({ type: 'forget', ...ref })
     else if (decision === 'adopt' && this.#unknown.has(runId)) send({ type: 'adopt', ...ref })

@@ -30,7 +30,7 @@ import { takeAcceptedCopy } from '../../store/runners/runners.js'
 import { type OlderCopy, missingReason } from '../streams/older-copy.js'
 import { ALL_FULL, type FullStreams, NONE_FULL } from '../streams/stream-limits.js'
 
-/** How a job in an agent's spool goes on, and what is stored of it. */
+/** How a job in an agent's spool goes on, and how much of it is stored. */
 export interface Resumption {
   readonly job: ResumedJob
   readonly stored: StreamLengths
@@ -61,8 +61,8 @@ type JobRef = Pick<SpooledJob, 'job_id' | 'run_id'>
  * - Jobs that the agent never claimed go back into the queue. Jobs that it claimed and lost are ended with that reason.
  * - Jobs that it has go on from what is stored.
  * - Jobs that this database does not know are described by the agent, and get a new row (`adoption.ts`). The product
- *   ends a playbook only when a person asked for it, never because a list names what it does not know. So only a job
- *   that a person deleted is to be forgotten. An agent that is too old to describe a job gets no answer for it, and
+ *   ends a playbook only when a person asked for it, never because a list names an unknown job. So the agent has to
+ *   forget only a job that a person deleted. An agent that is too old to describe a job gets no answer for it, and
  *   keeps it.
  * - A list may come from an older copy of the state folder, which an admin accepted. Then what is stored stays, and a
  *   job that the list does not name may have run.
@@ -73,8 +73,8 @@ export function answerInventory(
   { runnerId, keys, contract, epoch }: ListedRunner,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
-  // This runs in its turn among the writes. So what an older connection of the runner had begun to write is stored by
-  // then.
+  // This runs in its turn among the writes. So everything that an older connection of the runner had begun to write is
+  // stored before.
   return store.write('runners.inventory', async (queries) => {
     const now = clock.now()
     const holder = { runnerId, epoch, keys: await ownKeys(queries, { runnerId, keys }) }
@@ -115,7 +115,7 @@ export function answerInventory(
   })
 }
 
-/** Why a job of the list is not adopted automatically; null: it is, or the agent is asked to describe it. */
+/** Why a job of the list is not adopted automatically. Null: it is adopted, or the agent is asked to describe it. */
 function whyItWaits(ref: SpooledJob, job: HeldJob | undefined, holder: JobHolder): OrphanReason | null {
   if (ref.service !== undefined) return 'other_service'
   return job && !isOf(holder, job) ? 'other_runner' : null
@@ -155,7 +155,7 @@ async function keepWaiting(
 }
 
 /**
- * How a run goes on that an agent has, by what the database knows of it.
+ * How a run that an agent has goes on, according to the database.
  * @returns null when the database knows nothing of it
  */
 export async function resumptionOfRun(
@@ -195,7 +195,7 @@ async function resumptionOf(
   const full = copy?.isEnded ? ALL_FULL : await findFullStreams(queries, job.id)
   if (!copy?.isEnded) {
     if (job.status === 'approve') await approvedBefore(queries, job, now)
-    // A restored database has it waiting for a place in its group, and it runs: so it counts there.
+    // In a restored database the job waits for a place in its group. But it runs, so it counts in the group.
     else if (job.dispatch === 'parked') await givePlace(queries, job.id, 'queued')
     await noteHolder(queries, job.id, holder)
     await markClaimed(queries, job.id, holder.epoch)
@@ -216,7 +216,7 @@ function copyOf(job: HeldJob, copyBy: string | null): OlderCopy | null {
   return acceptedBy === null ? null : { acceptedBy, isEnded: job.dispatch === 'done' }
 }
 
-/** For a job that was deleted. It gets no new row. If a person deleted it, what still runs of it is to end. */
+/** The answer for a deleted job. It gets no new row. If a person deleted it, its processes have to end. */
 export function ofPastRun(ref: JobRef, how: PastRun): Resumption {
   if (how === 'stored') return kept(ref, 'stored')
   const answer = kept(ref, 'forget')
@@ -247,7 +247,7 @@ async function resolveMissing(
     const reason = missingReason(job.runner_name, copyBy)
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else if (job.dispatch === 'claimed') {
-    // From here nobody can tell which of the two it is. A restored database does not know what it had stored before.
+    // Nobody can find out which of the two it is, because a restored database does not know what was stored before.
     const why = 'its spool was lost, or this database was restored from a backup'
     const reason = `the runner '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
@@ -269,7 +269,7 @@ async function resolveUnclaimed(queries: Queries, job: HeldJob, now: number): Pr
   if (job.abort_requested === 1) {
     await abortUnstarted(queries, job.id, job.abort_requested_by, now)
   } else if (isEnded(jobStatusOf(job.status))) {
-    // People saw it end, so it must not start afterwards.
+    // People saw that the job has ended, so it must not start afterwards.
     const reason = `given up on its way to the runner '${job.runner_name ?? ''}', which never started it`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {

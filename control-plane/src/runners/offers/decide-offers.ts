@@ -1,16 +1,16 @@
 import type { RunnerCapacity } from '../socket/connection.js'
 
-/** Jobs offered in one go to a runner without a limit. */
+/** Most jobs that are offered at once to a runner without a limit. */
 const MAX_OFFERS = 32
 
-/** How often an offer is made again because the playbook folder changed under it. */
+/** How often an offer is repeated because the playbook folder has changed meanwhile. */
 const MAX_FILE_CHANGES = 5
 
-/** What is known of the offers to one runner at a moment. */
+/** The facts about the offers to one runner at one moment. */
 export interface OfferFacts {
   /** False: the connection is gone. */
   readonly isOpen: boolean
-  /** True once it is known what the agent has, and what it was offered before. */
+  /** True as soon as it is known which jobs the agent has, and which it was offered before. */
   readonly isStarted: boolean
   /** True for a while after a "busy" or a failure. */
   readonly isResting: boolean
@@ -21,18 +21,18 @@ export interface OfferFacts {
   readonly isQueueEmpty: boolean
 }
 
-/** What is to be done next with the jobs that wait for a runner. */
+/** The next step for the jobs that wait for a runner. */
 export type OfferStep =
   /** Nothing: the connection is not ready, or the queue is empty. */
   | { readonly kind: 'stop' }
-  /** At most so many jobs are taken out of the queue and offered. */
+  /** At most this number of jobs is taken out of the queue and offered. */
   | { readonly kind: 'take'; readonly count: number }
   /** The jobs stay in the queue and their output says why. */
   | { readonly kind: 'say-waiting' }
-  /** An admin has disabled the runner, so nobody would ever give the jobs a slot: they fail. */
+  /** An admin has disabled the runner, so the jobs would never get a slot. They fail. */
   | { readonly kind: 'fail-waiting' }
 
-/** Decides from facts alone; the caller carries the step out. */
+/** Decides from facts alone. The caller carries out the step. */
 export function decideOffers(facts: OfferFacts): OfferStep {
   if (!facts.isOpen || !facts.isStarted) return { kind: 'stop' }
   const count = freeSlots(facts)
@@ -46,13 +46,13 @@ function freeSlots({ capacity, isResting, heldJobs }: OfferFacts): number {
   return maxJobs === 0 ? MAX_OFFERS : Math.min(MAX_OFFERS, maxJobs - heldJobs)
 }
 
-/** What becomes of a job whose offer the agent did not take. */
+/** The next step for a job whose offer the agent refused. */
 export type RefusalStep =
   | { readonly kind: 'fail' }
-  /** Back to its place in the queue. `rests`: nothing is offered to this runner for a while. */
+  /** The job goes back to its place in the queue. `rests`: for a while, nothing is offered to this runner. */
   | { readonly kind: 'requeue'; readonly rests: boolean }
 
-/** @param fileChanges how often the files of this job changed under an offer, this time included */
+/** @param fileChanges how often the files of this job changed during an offer, including this time */
 export function decideRefusal(code: string, fileChanges: number): RefusalStep {
   if (code === 'files_failed' || fileChanges > MAX_FILE_CHANGES) return { kind: 'fail' }
   return { kind: 'requeue', rests: code !== 'files_changed' }

@@ -12,7 +12,7 @@ import type { JobFileNeeds } from '../files/playbook-part.js'
 /** Most characters of the JSON in which an order says where its secrets stood. */
 const MAX_MASKED_CHARACTERS = 65_536
 
-/** What an order needs of the service in addition to its job. */
+/** The parts of an order that come from the service and not from the job. */
 export interface OrderSettings {
   readonly outputLimitBytes: number
   /** The folder of the uploads. Their paths in the extra variables begin with it. */
@@ -54,7 +54,7 @@ export function prepareOrder(
   settings: OrderSettings,
 ): PreparedOrder {
   const playbook = playbookOf(job)
-  // In place of a secret, the stored variable has a mask. A mask must never be taken for a value.
+  // In place of a secret, the stored variable has a mask. A mask must never be used as a value.
   const all = Object.entries(extravarsOf(job))
   const open = all.filter(([name]) => !secrets.names.includes(name))
   const masked = Object.fromEntries(all.filter(([name]) => secrets.names.includes(name)))

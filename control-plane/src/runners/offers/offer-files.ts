@@ -36,7 +36,7 @@ export async function withFiles(
   const ready: JobWithFiles[] = []
   const failed: { readonly id: number; readonly reason: string }[] = []
   const outdated: { readonly id: number; readonly manifest: string }[] = []
-  // All at once, so that they share one walk through the folder.
+  // They run at the same time, so that they share one walk through the folder.
   await Promise.all(
     jobs.map(async (job) => {
       try {

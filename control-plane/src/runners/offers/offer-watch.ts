@@ -12,7 +12,9 @@ export const OFFER_TIMEOUT_MS = 10 * 60_000
  * ever.
  */
 export class OfferWatch {
-  /** By job: when something was last heard or sent about an offer without an answer, by the steady clock. */
+  /**
+   * For each unanswered offer, by job: the time of the last message about it, in either direction, by the steady clock.
+   */
   readonly #since = new Map<number, number>()
 
   constructor(private readonly steady: Clock) {}

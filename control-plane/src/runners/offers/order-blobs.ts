@@ -44,7 +44,7 @@ export class OrderBlobs {
             left -= 1
             this.#waiting -= 1
             this.sent()
-            // Small blobs that the network takes at once would let nobody else have a turn.
+            // Without this pause, small blobs that the network takes at once would leave no turn to other requests.
             await nextTurn()
           }
         } finally {
@@ -75,8 +75,8 @@ export class OrderBlobs {
     } catch (error) {
       // The blob cannot be read, it changed while it was sent, or the connection has ended.
       this.log.info({ job: order.job_id, reason: messageOf(error) }, 'a file of a job could not be sent whole')
-      // The file is all right, only the moment is not. The agent waits in vain and gives the offer back. Then the job
-      // is offered again.
+      // Nothing is wrong with the file; it only cannot be read at this moment. The agent waits in vain and gives the
+      // offer back. Then the job is offered again.
       if (isPassingFileError(error)) return
     }
     const { job_id, run_id } = order

@@ -66,8 +66,8 @@ export class UploadSender {
       // The sending was stopped, the connection has ended, or the file cannot be read.
       if (signal.aborted) return
       this.log.warn({ job: job_id, reason: messageOf(error) }, 'an uploaded file of a job could not be sent')
-      // The file is all right, only the moment is not. The agent waits in vain and gives the offer back. Then the job
-      // is offered again.
+      // Nothing is wrong with the file; it only cannot be read at this moment. The agent waits in vain and gives the
+      // offer back. Then the job is offered again.
       if (isPassingFileError(error)) return
     }
     this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })

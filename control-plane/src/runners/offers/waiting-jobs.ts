@@ -55,7 +55,7 @@ export async function failUnservable(dependencies: WaitingDependencies, runnerId
 
 /**
  * Fails the waiting jobs of a runner whose time to wait is over.
- * @param why what the runner does instead of taking them, such as `has no free slot`; it must be known
+ * @param why the reason why the runner does not take them, such as `has no free slot`; it must be known
  * @param time by the service clock
  */
 export async function failOverdue(

@@ -17,7 +17,9 @@ export interface AdmissionLimits {
 
 /** See {@link createAdmission}. */
 export interface Admission {
-  /** Puts a connection into a stage and takes it out of its earlier one. Another connection may have to go for it. */
+  /**
+   * Puts a connection into a stage and takes it out of its earlier one. Another connection may be closed to make room.
+   */
   enter(connection: AgentConnection, stage: AdmissionStage): void
   /** The connection is expected, decided about, or gone. */
   leave(connection: AgentConnection): void
@@ -26,16 +28,17 @@ export interface Admission {
 }
 
 /**
- * Keeps the number of connections bounded that have proven nothing yet. The stages:
+ * Limits the number of connections that have proven nothing yet. The stages:
  *
  * - greeting: the challenge is sent and the hello has not come. Next: checking, or left.
  * - checking: the hello is right, and the database is asked who the agent is. Next: queued for an unknown agent, left
  *   for an expected one.
  * - queued: an unknown agent whose request waits to be stored. Next: left.
  *
- * Each stage is a pool of its own, shared fairly between addresses. Nobody is refused at the start: the newest
- * connection always gets in, and another one goes. So an agent that answers at once gets through, unless as many other
- * addresses connect before its answer as the pool has places. A full last stage keeps nobody out of the first.
+ * Each stage has its own pool of places, which addresses share fairly. No new connection is refused: it always gets a
+ * place, and another one is closed. So an agent that answers at once gets through. The only exception: before its
+ * answer, connections of as many other addresses arrive as the pool has places. A full last stage closes no connection
+ * of the first stage.
  * @param isKnown whether an approved runner came from that address
  * @param evict closes a connection that has to go
  */

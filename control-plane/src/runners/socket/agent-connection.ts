@@ -18,11 +18,11 @@ const MAX_EARLY_MESSAGES = 100
 /** The text of the close when a newer connection takes over. */
 export const TAKEN_OVER_TEXT = 'a newer connection of this runner took the socket over'
 
-/** What an admin said about a runner that this side dialled. */
+/** The settings of an admin for a runner that this side dialled. */
 export interface Dialled {
-  /** Of the address that was dialled. */
+  /** The id of the dialled address. */
   readonly addressId: number
-  /** What the runner must be called; null: anything. */
+  /** The name that the runner must have; null: any name. */
   readonly name: string | null
   /** The only key that may answer; null: any. */
   readonly fingerprint: string | null
@@ -230,7 +230,7 @@ export class AgentConnection implements RunnerConnection {
     this.#capacity = capacity
     this.#guard(() => {
       const session = this.owner.openSession(this, capacity)
-      // The session may have closed its connection while it was made.
+      // The session may have closed its connection during its creation.
       if (this.socket.ended) session.closed()
       else this.#session = session
     })
@@ -259,7 +259,7 @@ export class AgentConnection implements RunnerConnection {
   }
 
   #keep(message: Incoming): void {
-    // The pause stops the network. What the socket had read before still arrives.
+    // The pause stops reading from the network. Messages that the socket had read before still arrive.
     if (this.#early.push(message) > MAX_EARLY_MESSAGES) {
       this.close('before_handshake', 'too many messages came before the welcome')
     }

@@ -17,31 +17,33 @@ const CLOSE_TIMEOUT_MS = 5000
 const STRANGER_CLOSE_TIMEOUT_MS = 250
 
 /**
- * Unsent bytes at which a peer that does not read is cut off. Blobs wait long before this limit. So the bytes are
- * control messages, far more than a slow but correct runner ever has waiting.
+ * Unsent bytes at which a peer that does not read is cut off. Blobs wait long before this limit. So these bytes are
+ * control messages. A slow but correct runner never has so many of them waiting.
  */
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024
 
 /** Unsent bytes at which pings get no answer any more, so that a peer that does not read cannot fill the memory. */
 const MAX_UNSENT_PONGS_BYTES = 64 * 1024
 
-/** Most bytes before the hello, which needs far less. At the second number, the connection is cut. */
+/** Most bytes before the hello. A hello needs far less. At the second number, the connection is cut. */
 const MAX_GREETING_BYTES = 16 * 1024
 const CUT_GREETING_BYTES = 4 * MAX_GREETING_BYTES
 
 /**
- * What each kind of message costs of the rates below. A control message is parsed and checked. A ping is answered. A
- * frame is only copied, and another limit bounds the bytes of frames.
+ * The cost of each kind of message, which counts against the rates below. A control message is parsed and checked. A
+ * ping is answered. A frame is only copied, and another limit bounds the bytes of frames.
  */
 const COST = { text: 4, frame: 1, ping: 2 }
 
 /**
- * What an approved runner may send: 5000 control messages or 20,000 frames a second. When it sends more, reading pauses
+ * The rate of an approved runner: 5000 control messages or 20,000 frames a second. When it sends more, reading pauses
  * for a moment. So a correct runner with much to send uses larger frames and loses nothing.
  */
 const APPROVED_RATE: Rate = { burst: 20_000, perSecond: 20_000 }
 
-/** What all others may send in addition to heartbeats, and how much a heartbeat adds: a ping and a status, twice. */
+/**
+ * The rate of all other runners, in addition to heartbeats. Each heartbeat adds the cost of two pings and two statuses.
+ */
 const STRANGER_BURST = 600
 const STRANGER_PER_SECOND = 40
 const COST_OF_HEARTBEAT = 2 * (COST.text + COST.ping)
@@ -52,12 +54,12 @@ export type Incoming = string | Buffer
 /** Who paused the reading. It goes on when nobody pauses it any more. */
 export type PauseReason = 'deciding' | 'session' | 'rate'
 
-/** What a socket reports to its owner. */
+/** The events that a socket reports to its owner. */
 export interface SocketListener {
   message(message: Incoming): void
   /**
-   * Called once, when nothing will come or go any more. When we close, it is called at once, before the network has
-   * closed.
+   * Called once, when no message will arrive or leave any more. If this side closes, it is called at once, before the
+   * network connection is closed.
    */
   ended(): void
   /** Called once, after `ended`, when the connection is also gone from the network. */
@@ -79,8 +81,7 @@ export interface NetworkSide {
  * - Every close has a reason of the contract. A peer that ignores it is cut off after CLOSE_TIMEOUT_MS.
  * - A socket that we paused never counts as silent.
  * - From `protect` on, everything that comes and goes is sealed.
- * - Nothing is handled that comes faster than its rate. Before the approval the connection ends then; after it the
- *   reading waits.
+ * - No message is handled beyond the rate. Before the approval, such a connection ends. After it, reading waits.
  */
 export class AgentSocket {
   #silentChecks = 0
@@ -136,7 +137,7 @@ export class AgentSocket {
     return this.#ended
   }
 
-  /** Why we ended it; null when the other side or the network ended it. */
+  /** Why this side ended it; null when the other side or the network ended it. */
   get endedBecause(): string | null {
     return this.#because
   }
@@ -213,7 +214,7 @@ export class AgentSocket {
     this.#closeWithin(this.#isApproved ? CLOSE_TIMEOUT_MS : STRANGER_CLOSE_TIMEOUT_MS, reason, text)
   }
 
-  /** Closes without reading anything more, so that nothing has to be handled that still comes. */
+  /** Closes without reading anything more. So messages that still arrive need not be handled. */
   #shut(reason: CloseReasonName, text: string): void {
     if (this.#pausedBy.size === 0) this.socket.pause()
     this.#closeWithin(STRANGER_CLOSE_TIMEOUT_MS, reason, text)
@@ -257,12 +258,12 @@ export class AgentSocket {
       this.close(error.reason, error.message)
       return
     }
-    // When sealed, both kinds look the same.
+    // Sealed texts and frames look the same.
     if (this.#isApproved && typeof message === 'string') this.#keepsToRate(COST.text - COST.frame)
     this.listener.message(message)
   }
 
-  /** Counts what came. False: somebody who is not approved sends too fast, and the connection has ended. */
+  /** Counts a message. False: a runner that is not approved sends too fast, and the connection has ended. */
   #keepsToRate(cost: number): boolean {
     const tooFastMs = this.#rate.take(cost)
     if (tooFastMs === 0) return true
@@ -298,7 +299,7 @@ function toBuffer(data: RawData): Buffer {
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data)
 }
 
-/** A message that cannot be sent needs no report: the close of the same connection tells it. */
+/** A failed send needs no report, because the same connection also reports its close. */
 function ignoreSendError(): void {
   return undefined
 }

@@ -38,12 +38,12 @@ export type JobMessage = Exclude<AgentMessage, { type: 'greeting' | 'hello' | 's
 export interface RunnerSession {
   message(message: JobMessage): void
   frame(frame: StreamFrame): void
-  /** The runner's capacity, switch or drain changed. So there may be something to offer, or nothing more. */
+  /** The runner's capacity, switch or drain changed. So the session may offer jobs now, or has to stop offering. */
   capacityChanged(capacity: RunnerCapacity): void
   closed(): void
 }
 
-/** What decides whether a job may be offered now. */
+/** The facts that decide whether a job may be offered now. */
 export interface RunnerCapacity {
   readonly enabled: boolean
   readonly draining: boolean

@@ -4,14 +4,17 @@ export interface PoolLimits {
   readonly most: number
   /** Most members of one group. */
   readonly mostOfGroup: number
-  /** How many members a group may have before it counts as large. In this way places are kept for known groups. */
+  /**
+   * How many members a group may have before it counts as large. A higher number for known groups keeps places for
+   * them.
+   */
   readonly reserveOf: (group: string) => number
 }
 
 /**
- * A bounded number of members, shared fairly between groups. A new member always gets in. When there is no room, the
- * oldest member of the largest group has to go. So a group that fills the pool pushes out its own members. A member
- * that is alone in its group stays while another group has more than one. If all are alone, the oldest goes.
+ * A bounded number of members, shared fairly between groups. A new member always gets in. If there is no room, the
+ * oldest member of the largest group is removed. So a group that fills the pool removes its own members. A member that
+ * is alone in its group stays while another group has more than one. If all are alone, the oldest is removed.
  */
 export class FairPool<Member> {
   /** Groups and their members, each in the order in which they came. */

@@ -65,7 +65,10 @@ export interface Proof {
   readonly channel: SealedChannel
 }
 
-/** The only part of a payload that every contract has. With it, agents of other contracts still get a useful answer. */
+/**
+ * The only field of a payload that every contract has. Because of it, agents of other contracts get a useful answer,
+ * too.
+ */
 const contractOnlySchema = v.object({ contract: countSchema })
 
 /**

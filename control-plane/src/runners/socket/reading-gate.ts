@@ -9,8 +9,8 @@ const MAX_WAITING_MESSAGES = 500
 const MAX_WAITING_BLOBS = 20_000
 
 /**
- * Stops reading from a connection when more arrives than can be handled, and goes on when most of it is done. Whoever
- * takes something in counts it here, and counts it down when it has left the memory.
+ * Stops reading from a connection when more arrives than can be handled, and goes on when most of it is done. A caller
+ * that takes in data counts it here, and counts it down when the data has left the memory.
  */
 export class ReadingGate {
   #bytes = 0

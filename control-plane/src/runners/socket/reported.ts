@@ -2,7 +2,7 @@ import type { AgentMessage } from '@holdfast/protocol'
 import type { RunnerStatus } from '../../store/runners/runner-status.js'
 import type { Runner } from '../../store/runners/runners.js'
 
-/** Most playbooks that a report may name. A higher number makes no sense, and no column has to hold it. */
+/** Most playbooks that a report may name. A higher number makes no sense, so it is not stored. */
 const MAX_JOBS = 1_000_000
 
 /** A change of the clock difference below this many milliseconds is not shown. */
@@ -42,15 +42,15 @@ export function reportedStatus(message: StatusMessage, now: number): RunnerStatu
   }
 }
 
-/** The status in a runner's row. It counts until the agent reports one. */
+/** The status in a runner's row. It is used until the agent reports one. */
 export function statusOf(runner: Runner): RunnerStatus {
   const { runningJobs, agentMaxJobs, draining, spoolBytes, clockSkewMs, lastSeen } = runner
   return { runningJobs, agentMaxJobs, draining, spoolBytes, clockSkewMs, lastSeen }
 }
 
 /**
- * What is new in a status. `urgent`: it decides what may be offered. `visible`: an admin sees it. Heartbeats alone are
- * neither.
+ * The changes in a status. `urgent`: they decide what may be offered. `visible`: an admin sees them. A heartbeat
+ * without changes is neither.
  */
 export function newsIn(before: RunnerStatus, after: RunnerStatus): { urgent: boolean; visible: boolean } {
   const urgent = before.draining !== after.draining || before.agentMaxJobs !== after.agentMaxJobs

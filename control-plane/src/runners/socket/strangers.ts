@@ -2,7 +2,10 @@ import { networkOf } from '../../auth/sessions/network.js'
 import type { AgentConnection } from './agent-connection.js'
 import { type Rate, TokenBucket } from './token-bucket.js'
 
-/** Requests of unknown agents that are handled at once. So the load on the database is bounded, however many come. */
+/**
+ * Most requests of unknown agents that are handled at the same time. So the load on the database is bounded, however
+ * many come.
+ */
 const MAX_AT_ONCE = 2
 
 /**
@@ -16,7 +19,7 @@ export interface Strangers {
   /** Counts a hello of an unknown agent. False: too many come from its address. */
   mayAsk(connection: AgentConnection): boolean
   /**
-   * Waits for the turn of an unknown agent's request, and then runs what decides about it. Does nothing when the
+   * Waits for the turn of an unknown agent's request, and then runs the decision about it. Does nothing when the
    * connection ends before.
    */
   inTurn(connection: AgentConnection, decide: () => Promise<void>): Promise<void>
@@ -25,8 +28,8 @@ export interface Strangers {
 }
 
 /**
- * Agents that say hello, and have neither an approved key nor a valid join token. @param now by a clock that never
- * jumps
+ * Agents that say hello, and have neither an approved key nor a valid join token.
+ * @param now by a clock that never jumps
  */
 export function createStrangers(rateOfAddress: Rate, now: () => number): Strangers {
   const buckets = new Map<string, TokenBucket>()
@@ -34,7 +37,7 @@ export function createStrangers(rateOfAddress: Rate, now: () => number): Strange
   const waiting = new Map<AgentConnection, (isTurn: boolean) => void>()
   let deciding = 0
 
-  /** Forgets addresses that sent nothing for a while. If these are too few, the oldest ones are forgotten. */
+  /** Forgets addresses that sent nothing for a while. If there are still too many, it forgets the oldest ones. */
   function forgetSome(): void {
     for (const [address, bucket] of buckets) if (bucket.isFull) buckets.delete(address)
     for (const address of buckets.keys()) {

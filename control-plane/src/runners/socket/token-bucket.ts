@@ -1,12 +1,12 @@
-/** A limit for things that come one after the other. */
+/** A rate limit for messages or requests. */
 export interface Rate {
-  /** How much may come at once. */
+  /** How much may arrive at once. */
   readonly burst: number
-  /** How much may come each second in the long run. */
+  /** How much may arrive each second in the long run. */
   readonly perSecond: number
 }
 
-/** Compares what comes with a rate. @param now milliseconds by a clock that never jumps */
+/** Compares the arrivals with a rate. @param now milliseconds by a clock that never jumps */
 export class TokenBucket {
   #left: number
   #filledAt: number
@@ -19,7 +19,7 @@ export class TokenBucket {
     this.#filledAt = now()
   }
 
-  /** Counts something that has come. @returns milliseconds until the rate is kept again; 0: it is kept */
+  /** Counts one arrival. @returns milliseconds until the rate is kept again; 0: it is kept */
   take(cost = 1): number {
     const { burst, perSecond } = this.rate
     const now = this.now()
@@ -28,7 +28,7 @@ export class TokenBucket {
     return this.#left >= 0 ? 0 : Math.ceil((-this.#left / perSecond) * 1000)
   }
 
-  /** True when nothing has come for so long that a new bucket would give the same answer. */
+  /** True when nothing has arrived for so long that a new bucket would give the same answer. */
   get isFull(): boolean {
     return this.#left + ((this.now() - this.#filledAt) / 1000) * this.rate.perSecond >= this.rate.burst
   }

@@ -5,8 +5,8 @@ import type { StreamLengths } from '../../store/jobs/job-streams.js'
 import type { FullStreams } from './stream-limits.js'
 
 /**
- * What a runner reports of a job from an older copy of its state folder, which an admin accepted. It is compared with
- * what is stored and never replaces it: a stored end stays, and so does every stored byte.
+ * The report of a runner about a job, from an older copy of its state folder that an admin accepted. It is compared
+ * with what is stored and never replaces it: a stored end stays, and so does every stored byte.
  */
 export interface OlderCopy {
   /** The admin who accepted it. */
@@ -15,7 +15,7 @@ export interface OlderCopy {
   readonly isEnded: boolean
 }
 
-/** What is stored of an ended job, to compare a copy with it. */
+/** The stored facts of an ended job, to compare a copy with them. */
 export interface StoredEnd {
   readonly job: Pick<JobSummaryRow, 'status' | 'abort_requested_by'>
   readonly lengths: StreamLengths
@@ -26,8 +26,8 @@ export interface StoredEnd {
 }
 
 /**
- * The differences between the end record of an older copy and what is stored, in words; null when there is none. A copy
- * that has less than is stored is only older.
+ * The differences between the end record of an older copy and what is stored, in words; null when there is none. If the
+ * copy only has less than is stored, this is not a difference.
  */
 export function contradictionsOf(record: EndRecord, stored: StoredEnd, acceptedBy: string): string | null {
   const { job, lengths, full, digests } = stored

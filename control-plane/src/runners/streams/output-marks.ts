@@ -1,11 +1,11 @@
 import type { OutputMark } from '../../store/jobs/output-marks.js'
 
 /**
- * Marks in the output of a runner: after each event one, so that every piece of output is tied to its event. A mark is
- * `ESC _`, eight bytes that are the same in one run, the number of the event, and `ESC \`. The bytes in between have
- * the form 10xxxxxx, of which no text consists. The event callback of the runner writes them.
+ * Marks in the output of a runner. There is one after each event, so that every piece of output belongs to an event. A
+ * mark is `ESC _`, eight bytes that are the same in one run, the number of the event, and `ESC \`. The bytes in between
+ * have the form 10xxxxxx, which no text has. The event callback of the runner writes them.
  *
- * A mark is a part of the runner's stream, and counts in its length and hash. It is no part of the shown output.
+ * A mark is a part of the runner's stream, and counts in its length and hash. It is not a part of the shown output.
  */
 const BEGIN = Buffer.from('\x1b_', 'latin1')
 const END = Buffer.from('\x1b\\', 'latin1')
@@ -21,7 +21,7 @@ export interface MarkedOutput {
   readonly marks: readonly OutputMark[]
 }
 
-/** Takes the marks out of a piece of the runner's stream. What only looks like a mark stays. */
+/** Removes the marks from a piece of the runner's stream. Bytes that only look like a mark stay. */
 export function takeMarks(piece: Buffer): MarkedOutput {
   const marks: OutputMark[] = []
   const parts: Buffer[] = []
@@ -40,9 +40,9 @@ export function takeMarks(piece: Buffer): MarkedOutput {
   return { shown: Buffer.concat([...parts, piece.subarray(from)]), marks }
 }
 
-/** Where the beginning of a mark stands whose end has not come yet; the length of the piece when there is none. */
+/** The place of a mark that has begun and whose end has not arrived yet; the length of the piece if there is none. */
 export function unfinishedMarkAt(piece: Buffer): number {
-  // The first one counts: the end of a mark begins with the same byte as its start.
+  // The first such byte counts, because the end of a mark begins with the same byte as its start.
   for (let at = Math.max(0, piece.length - MOST_BYTES + 1); at < piece.length; at += 1) {
     if (piece[at] === ESCAPE && isBeginning(piece.subarray(at))) return at
   }
@@ -58,7 +58,7 @@ function isBeginning(rest: Buffer): boolean {
   return digits > WORD_BYTES && digits === inner.length - 1 && inner[digits] === ESCAPE
 }
 
-/** The end of the mark that begins there; null when it is none. */
+/** The end of the mark that begins there; null if it is not a mark. */
 function endOfMark(piece: Buffer, at: number): number | null {
   let end = at + BEGIN.length
   while (end < piece.length && end - at < MOST_BYTES && isDigit(piece[end] ?? 0)) end += 1
@@ -71,7 +71,7 @@ function isDigit(byte: number): boolean {
   return (byte & 0xc0) === 0x80
 }
 
-/** The number of an event: 1 or more. Null: it is none. */
+/** The number of an event, 1 or more. Null: it is not a number. */
 function numberIn(digits: Buffer): number | null {
   const number = digits.reduce((sum, digit) => sum * DIGIT_BITS + (digit & 0x3f), 0)
   return number > 0 && Number.isSafeInteger(number) ? number : null

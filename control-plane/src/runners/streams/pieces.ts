@@ -1,9 +1,12 @@
 /**
- * Most pieces that are kept as they came. More are joined, because a small piece costs far more memory than its bytes.
+ * Most pieces that are kept as they arrived. More are joined, because a small piece costs far more memory than its
+ * bytes.
  */
 const MAX_LOOSE = 1000
 
-/** Bytes that come in pieces of any size and are taken out in order. Their memory is bounded by the number of bytes. */
+/**
+ * Bytes that arrive in pieces of any size and are taken out in order. Their memory is bounded by the number of bytes.
+ */
 export class Pieces {
   #joined: Buffer[] = []
   #loose: Buffer[] = []

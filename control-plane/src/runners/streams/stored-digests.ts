@@ -6,7 +6,7 @@ import type { Queries } from '../../store/store.js'
 
 /** SHA-256 in hexadecimal of what is stored of the streams of a job. */
 export interface StreamDigests extends Readonly<Record<StreamName, string>> {
-  /** Of the output without the marks of events, as people see it. */
+  /** The digest of the output without marks of events, as people see it. */
   readonly shown: string
 }
 

@@ -23,14 +23,14 @@ const MAX_EVENTS = 2000
 /** Most characters of a field in a list of events. The line has the rest. The event callback has the same limit. */
 const MAX_FIELD = 4000
 
-/** Bytes that may arrive for a full stream. What was on its way when the agent was told is far less. */
+/** Bytes that may arrive for a full stream. Much fewer bytes can be on their way when the agent gets the message. */
 const MAX_OVERFLOW_BYTES = 16 * 1024 * 1024
 
-/** What has arrived and is not stored yet, taken out for one write. */
+/** Data that has arrived and is not stored yet, taken out for one write. */
 export interface Batch {
   /** Bytes of the runner's stream. */
   readonly output: Buffer
-  /** The same as it is shown, and the marks that stood in it. */
+  /** The same output as people see it, and the marks that were in it. */
   readonly marked: { readonly shown: Buffer; readonly marks: readonly OutputMark[] }
   readonly events: readonly StoredEvent[]
   readonly eventsBytes: number
@@ -48,7 +48,7 @@ export type Taken = { readonly rewindTo: number } | null
  *   - a piece is taken only if it continues what came before it: earlier bytes are dropped, a gap is a rewind;
  *   - output is stored with whole marks. The start of a mark waits here until its end comes, and counts as not stored;
  *   - events are stored as whole lines. The start of a line waits here until its end comes, and counts as not stored;
- *   - a stream of which more comes than its limit is full: it ends with the last whole piece or line within the limit, and
+ *   - a stream that gets more than its limit is full: it ends with the last whole piece or line within the limit, and
  *     nothing more of it is taken;
  *   - the hashes cover exactly the stored bytes; a stream that was stored in part before this connection has no hash
  *     here (`null`) and is hashed from the database at the end.
@@ -122,7 +122,7 @@ export class StreamIntake {
     return null
   }
 
-  /** Forgets what is not stored, because the database has other lengths than expected. */
+  /** Forgets all bytes that are not stored, because the database has other lengths than expected. */
   reset(stored: StreamLengths, full: FullStreams): void {
     this.stored = stored
     this.#full = { ...full }
@@ -133,7 +133,7 @@ export class StreamIntake {
     this.#hashes = stored.output === 0 && stored.events === 0 ? freshHashes() : null
   }
 
-  /** Takes what can be stored now. If there are very many events, some stay for the next batch. */
+  /** Takes everything that can be stored now. If there are very many events, some stay for the next batch. */
   batch(): Batch {
     const before = this.heldBytes
     const filled: StreamName[] = []
@@ -244,14 +244,14 @@ function freshHashes(): Record<keyof StreamDigests, Hash> {
   return { output: createHash('sha256'), shown: createHash('sha256'), events: createHash('sha256') }
 }
 
-/** Cuts long fields. The event callback never writes them, so somebody else did. */
+/** Cuts long fields. The event callback never writes such fields, so another program wrote them. */
 function shortFields({ play, task, host, time }: EventLine): Pick<StoredEvent, 'play' | 'task' | 'host' | 'time'> {
   const short = (text: string | null) => (text === null ? null : text.slice(0, MAX_FIELD))
   return { play: short(play), task: short(task), host: short(host), time: time.slice(0, 40) }
 }
 
 function storedEventOf(line: Buffer, now: () => number): StoredEvent {
-  // Looked at first, because an exception costs time and a runner may send a million lines that are no objects.
+  // This is checked first, because an exception costs time, and a runner may send a million lines that are not objects.
   const event = line[0] === OPENING_BRACE ? readEventLine(line.toString('utf8')) : null
   if (event) return { ...event, ...shortFields(event), line }
   return {

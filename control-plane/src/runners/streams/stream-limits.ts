@@ -20,8 +20,8 @@ export const NONE_FULL: FullStreams = { output: false, events: false }
 export const ALL_FULL: FullStreams = { output: true, events: true }
 
 /**
- * Bytes for the agent's own lines in the output (`[holdfast] …`), beside what the playbook prints. A correct runner
- * never has so many of them.
+ * Bytes for the agent's own lines in the output (`[holdfast] …`), in addition to those of the playbook. A correct
+ * runner never has so many of them.
  */
 const NOTICES_BYTES = 64 * 1024
 

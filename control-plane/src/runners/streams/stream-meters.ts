@@ -1,4 +1,4 @@
-/** What the metrics count of the streams of jobs. */
+/** The events of streams that the metrics count. */
 export interface StreamMeters {
   /** A piece is committed: bytes of both streams and complete events. */
   stored(piece: { readonly output: number; readonly events: number; readonly eventsCount: number }): void

@@ -5,7 +5,7 @@ import { RESERVED } from './node-data.js'
 /** What a playbook published with `set_stats`. */
 export interface Published {
   readonly artifacts: PlainObject
-  /** In words: what the playbook published in addition, and could not be taken over. */
+  /** A text about the values that the playbook also published and that cannot be passed on. */
   readonly lost: readonly string[]
 }
 
@@ -14,7 +14,7 @@ const MAX_CHARACTERS = 1024 * 1024
 
 /** The types of events that can contain artifacts. */
 export const EVENTS_OF_ARTIFACTS = ['runner_on_ok', 'runner_item_on_ok']
-/** Why a value is left out whose number a later launch could not be given as it is. */
+/** The reason for leaving out a value with a number that JavaScript would change. */
 const INEXACT = 'a number that cannot be kept digit by digit (publish it as a text)'
 const DATA_PATH = 'ansible_stats.data'
 /** The event callback cuts the paths of cut values at this length (`_MAX_PATH` there). */
@@ -81,13 +81,13 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
   }
 }
 
-/** @returns with texts in the place of numbers that JavaScript would change, which begin with `mark` */
+/** @returns the values. A number that JavaScript would change is a text here, which begins with `mark` */
 function readEvent(line: Buffer): { readonly event: PlainObject | null; readonly mark: string | null } {
   try {
     const { value: event, mark } = parseKept(line.toString('utf8'))
     return { event: isPlainObject(event) ? event : null, mark }
   } catch {
-    // The line is cut, or a playbook wrote it. It was stored as it came, and it tells nothing here.
+    // The line is cut, or a playbook wrote it. It was stored unchanged, and is ignored here.
     return { event: null, mark: null }
   }
 }

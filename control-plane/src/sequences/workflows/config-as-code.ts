@@ -1,18 +1,18 @@
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
 
-/** A workflow in the syntax of AWX's exports, and where its nodes stand in the file. */
+/** A workflow in the syntax of AWX's exports, and the place of its nodes in the file. */
 export interface ExportedWorkflow {
   readonly entry: unknown
-  /** From the entry of the workflow to the list of its nodes. */
+  /** The keys that lead from the entry of the workflow to the list of its nodes. */
   readonly nodesKey: readonly string[]
 }
 
 const SIMPLE_NODES = 'simplified_workflow_nodes'
 
 /**
- * A workflow of a file as an export would have it. Configuration as code (the collection infra.controller_configuration)
- * writes nodes as `simplified_workflow_nodes`, or `workflow_nodes` beside the name. What is wrong in it is left as it is, and
- * found by the check of the export.
+ * A workflow of a file, in the shape that an export would have. Configuration as code (the collection
+ * infra.controller_configuration) writes nodes as `simplified_workflow_nodes`, or `workflow_nodes` beside the name.
+ * Mistakes are left as they are. The check of exports finds them.
  * @param names of all workflows of the file: a node with such a name runs that workflow, others run a playbook
  */
 export function exportOf(entry: unknown, names: ReadonlySet<unknown>): ExportedWorkflow {
@@ -52,7 +52,7 @@ function nodeOf(node: PlainObject, names: ReadonlySet<unknown>): PlainObject {
   }
 }
 
-/** Names as objects that have them under a key. */
+/** Makes an object of each name, with the name under a key. */
 function named(list: unknown, key: string): unknown {
   return Array.isArray(list)
     ? (list as unknown[]).map((one) => (typeof one === 'string' ? { [key]: one } : one))

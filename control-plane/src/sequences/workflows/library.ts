@@ -73,7 +73,7 @@ function onlyOneOf(file: LibraryFile, reference: string): Found {
   return { problem: `The workflow file '${reference}' holds several workflows (${names}): give the name of one` }
 }
 
-/** Reports mistakes of workflows in workflows. @returns by workflow that contains itself, the way back to it */
+/** Reports mistakes of workflows in workflows. @returns for each workflow that contains itself, the way back to it */
 function reportNesting(
   files: readonly LibraryFile[],
   report: (file: string, line: number, reason: string) => void,

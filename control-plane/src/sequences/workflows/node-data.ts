@@ -13,7 +13,7 @@ const nodeDataSchema = v.object({
   received: v.optional(values, {}),
   /** Its artifacts: what it published itself. */
   own: v.optional(values, {}),
-  /** In words: what it published in addition and could not be stored. */
+  /** A text about the values that it also published and that could not be stored. */
   lost: v.optional(v.array(v.string()), []),
 })
 
@@ -30,7 +30,7 @@ export function storedDataOf(row: { readonly artifacts: string | null }): NodeDa
   return v.parse(nodeDataSchema, JSON.parse(row.artifacts ?? '{}'))
 }
 
-/** What a node passes on: what it received, and over that what it published. */
+/** What a node passes on: the values that it received, replaced by those that it published. */
 function handedOn({ received, own }: Pick<NodeData, 'received' | 'own'>): PlainObject {
   return { ...received, ...own }
 }

@@ -6,8 +6,8 @@ import type { NodeState, SequenceEvent } from '../kind.js'
 import { nodeDataOf } from './node-data.js'
 
 /**
- * Writes events of a workflow into its output: the output of each node, under a banner when the node has ended, and a
- * recap.
+ * Writes events of a workflow into its output: the output of each node, under a banner, as soon as the node has ended,
+ * and a recap at the end.
  */
 export async function writeWorkflowOutput(
   queries: Queries,

@@ -34,7 +34,10 @@ type Path = readonly (string | number)[]
 /** The keys that make a YAML file a workflow file: of AWX's exports, and of its configuration as code. */
 const KEYS = ['workflow_job_templates', 'controller_workflows']
 
-/** Nodes that this service does not run, and what they would do. They are skipped, and the others run. */
+/**
+ * The types of nodes that this service does not run, and what they would do. Such a node is skipped, and the others
+ * run.
+ */
 const DOES_NOTHING: Readonly<Record<string, string>> = {
   project: 'it pulls a repository, which this service does not do: its playbooks are the files of PLAYBOOKS_PATH',
   inventory_source:

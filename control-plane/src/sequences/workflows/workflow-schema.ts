@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 
-/** AWX writes null in its exports for what is not set. */
+/** In its exports AWX writes null for a property that is not set. */
 const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
 const Name = Type.String({ minLength: 1, maxLength: 512 })
@@ -23,7 +23,7 @@ const MAX_TIMEOUT = 366 * 24 * 3600
 const WorkflowFile = Type.Object({
   name: Name,
   extra_vars: orNull(Type.Union([Variables, Type.String()])),
-  // For the nodes without an inventory of their own.
+  // Used for nodes that have no inventory themselves.
   inventory: orNull(Type.Union([Named, Text])),
   limit: orNull(Text),
   job_tags: orNull(Text),

@@ -51,7 +51,7 @@ const playbookNodeSchema = v.object({
 const nestedNodeSchema = v.object({
   type: v.literal('workflow_job_template'),
   ...jobEntries,
-  /** What it runs, as a form would name it. */
+  /** The workflow that it runs, named as in a form. */
   workflow: v.string(),
 })
 
@@ -85,7 +85,7 @@ export type PlaybookNode = Readonly<v.InferOutput<typeof playbookNodeSchema>>
 export type NestedNode = Readonly<v.InferOutput<typeof nestedNodeSchema>>
 /** A node that asks for an approval. */
 export type ApprovalNode = Readonly<v.InferOutput<typeof approvalNodeSchema>>
-/** A node that is a job of its own. */
+/** A node that has its own job. */
 export type JobNode = PlaybookNode | NestedNode
 /** A node that can run. */
 export type WorkflowNode = JobNode | ApprovalNode

@@ -5,7 +5,7 @@ import type { Queries } from '../store.js'
 import { findSessionRow } from './sessions.js'
 import { type StoredUser, findUser } from './users.js'
 
-/** What an API token may be used for. Each scope includes the ones before it. */
+/** The scopes of an API token. Each scope includes the ones before it. */
 export const TOKEN_SCOPES = ['read', 'launch', 'admin'] as const
 /** One of {@link TOKEN_SCOPES}. */
 export type TokenScope = (typeof TOKEN_SCOPES)[number]
@@ -35,7 +35,7 @@ export async function listApiTokens(queries: Queries, userId: number, now: numbe
   return rows.map(parseApiToken)
 }
 
-/** What an API token is checked against. */
+/** The stored facts that an API token is checked against. */
 export interface FoundToken extends Pick<ApiToken, 'lastUsedAt' | 'scopes'> {
   readonly user: StoredUser
   readonly tokenHash: string

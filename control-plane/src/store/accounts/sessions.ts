@@ -22,7 +22,7 @@ export interface NewSession {
   readonly expiresAt: number
   /** The client's network at the sign-in. */
   readonly network?: string | null
-  /** What an API token may be used for; null: everything. */
+  /** The scopes of an API token; null: everything. */
   readonly scopes?: readonly string[] | null
 }
 
@@ -58,7 +58,7 @@ export async function findSessionUser(queries: Queries, sessionId: string, now: 
   return row ? parseUser(row) : null
 }
 
-/** What the cookie of a browser is checked against. Times are in milliseconds since the epoch. */
+/** The stored facts that the cookie of a browser is checked against. Times are in milliseconds since the epoch. */
 export interface FoundBrowserSession {
   readonly user: StoredUser
   readonly tokenHash: string
@@ -95,7 +95,7 @@ export async function findBrowserSession(
   return { user, tokenHash: row.token_hash, createdAt: row.created_at, lastUsedAt: row.last_used_at }
 }
 
-/** Notes that a session is used, and when it is over from now on; never moves its end back. */
+/** Stores that a session was used, and its new end. It never moves the end to an earlier time. */
 export async function keepSession(
   queries: Queries,
   sessionId: string,
@@ -110,7 +110,7 @@ export async function keepSession(
     .execute()
 }
 
-/** Those of the sessions that have not expired and whose account is enabled, with the origin of the account. */
+/** Selects the sessions that have not expired and whose account is enabled, with the origin of the account. */
 export async function findAliveSessions(
   queries: Queries,
   sessionIds: readonly string[],

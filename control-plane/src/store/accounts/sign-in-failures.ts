@@ -21,7 +21,7 @@ export interface FailureLimit {
   readonly lockMs: number
 }
 
-/** Longest lock, and how long a lock is remembered, in milliseconds. */
+/** The longest lock, and how long a lock is remembered, in milliseconds. */
 const MAX_LOCK_MS = 24 * 3_600_000
 const LOCKS_COUNT_MS = 24 * 3_600_000
 

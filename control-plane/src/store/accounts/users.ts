@@ -30,10 +30,10 @@ export interface StoredUser {
   readonly nameHadBy: number | null
 }
 
-/** An account to insert. What is left out has its usual value. */
+/** An account to insert. A property that is left out has its default. */
 export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'groupsLeftOut' | 'passwordMustChange' | 'nameHadBy'> &
   Partial<Pick<StoredUser, 'subject' | 'groupsLeftOut' | 'passwordMustChange'>>
-/** Changes of an account. What is left out stays. */
+/** Changes of an account. A property that is left out stays. */
 export type UserChanges = Partial<
   Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'subject' | 'groupsLeftOut' | 'passwordMustChange'>
 >
@@ -130,8 +130,8 @@ export async function updateUser(queries: Queries, id: number, changes: UserChan
 }
 
 /**
- * Deletes an account with its sessions. The name is remembered, so that the next account with that name is not taken
- * for this one.
+ * Deletes an account with its sessions. The name is remembered, so that the next account with that name does not count
+ * as this one.
  * @returns false when the user did not exist
  */
 export async function deleteUser(queries: Queries, id: number): Promise<boolean> {

@@ -3,7 +3,7 @@ import { ConflictError } from '../../errors.js'
 import type { AuditChainTable, AuditTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
-/** Where the chain of the audit trail begins and ends. */
+/** The beginning and the end of the chain of the audit trail. */
 export type AuditChainRow = Omit<Selectable<AuditChainTable>, 'id'>
 
 /** A record with its position in the chain. */
@@ -41,9 +41,9 @@ export async function countUnchained(queries: Queries): Promise<number> {
 }
 
 /**
- * Adds records at the end of the chain, inside a write. False: somebody else has added some in the meantime.
- * @throws ConflictError `audit_record_changed` when a record has changed since it was read: the write is undone, look
- *   again
+ * Adds records at the end of the chain, inside a write. False: another process has added records in the meantime.
+ * @throws ConflictError `audit_record_changed` when a record has changed since it was read: then the write is undone,
+ * and the caller has to read again
  */
 export async function appendToChain(
   queries: Queries,

@@ -15,8 +15,8 @@ export async function exportPosition(queries: Queries, name: string): Promise<nu
 }
 
 /**
- * Whoever gets true sends for a while. If clocks differ, two nodes may get true. Then records are sent twice, but never
- * left out.
+ * The node that gets true sends for a while. If clocks differ, two nodes may get true. Then records are sent twice, but
+ * never left out.
  */
 export async function takeExportTurn(queries: Queries, { name, holder, now, until }: ExportTurn): Promise<boolean> {
   await queries

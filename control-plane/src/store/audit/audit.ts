@@ -7,7 +7,7 @@ import type { UserType } from '../../words/user-type.js'
 export interface AuditEntry {
   /** Milliseconds since the epoch. */
   readonly time: number
-  /** Null: nobody who is known. */
+  /** Null: nobody, or an unknown caller. */
   readonly user: { readonly name: string; readonly type: UserType; readonly id?: number | null } | null
   readonly address: string
   /** Such as `job.abort`. */
@@ -48,7 +48,7 @@ export async function completeAudit(queries: Queries, id: number, entry: AuditEn
   if (numUpdatedRows === 0n) await insertAudit(queries, entry)
 }
 
-/** Which records are wanted. What is left out does not matter. */
+/** Which records are wanted. A filter that is left out does not limit them. */
 export interface AuditFilter {
   /** Only records older than this one. */
   readonly before?: number

@@ -1,32 +1,36 @@
 /** A row as it is stored: numbers, texts, bytes, null. */
 export type CopiedRow = Readonly<Record<string, number | string | Buffer | null>>
 
-/** One state of a database to copy from, whatever is written meanwhile. */
+/** One state of a database, from which a copy is made. Writes that happen meanwhile do not change it. */
 export interface DatabaseSnapshot {
-  /** The steps that made its tables. */
+  /** The migrations that made its tables. */
   readonly steps: readonly string[]
-  /** Its tables. One that refers to others stands behind them. */
+  /** Its tables. A table comes after the tables that it refers to. */
   readonly tables: readonly string[]
-  /** The highest number that was given, by the table that gives numbers. */
+  /** The highest number that each table has given, for tables that give numbers. */
   readonly sequences: Readonly<Record<string, number>>
   /** The rows of a table, some at a time. */
   rows(table: string): AsyncIterable<readonly CopiedRow[]>
   close(): Promise<void>
 }
 
-/** A database that is filled from a copy. Nothing of it is seen by others before `finish`. */
+/** A database that is filled from a copy. Others see nothing of it before `finish`. */
 export interface DatabaseFilling {
   insert(table: string, rows: readonly CopiedRow[]): Promise<void>
   /** The rows of a table as they are stored now. */
   rows(table: string): AsyncIterable<readonly CopiedRow[]>
-  /** Numbers are given from here on. Brings the tables up to date, and makes all of it the database. */
+  /**
+   * Sets the numbers from which the tables go on. Brings the tables up to date, and puts the new database in its place.
+   */
   finish(sequences: Readonly<Record<string, number>>): Promise<void>
-  /** Gives up: nothing of it stays. */
+  /** Gives up and removes everything. */
   abandon(): Promise<void>
 }
 
 const ROWS_AT_ONCE = 500
-/** Rows of tables with long pieces of bytes, so that few are held at once. */
+/**
+ * Rows that are read at once from tables with long pieces of bytes. There are few of them, because they are in memory.
+ */
 const LONG_ROWS_AT_ONCE = 16
 const LONG_TABLES: readonly string[] = ['job_output', 'job_event']
 
@@ -36,7 +40,7 @@ export function rowsAtOnce(table: string): number {
 }
 
 /**
- * Puts tables behind those that they refer to.
+ * Sorts tables so that each comes after those that it refers to.
  * @param referredBy the tables that a table refers to
  */
 export function inOrder(tables: readonly string[], referredBy: ReadonlyMap<string, ReadonlySet<string>>): string[] {

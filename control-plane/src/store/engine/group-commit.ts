@@ -34,7 +34,7 @@ export class OutcomeUnknownError extends Error {}
 /** The one writer of a database. See {@link createGroupCommit}. */
 export interface GroupCommit<Q> {
   write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T>
-  /** Why nothing could be committed at the last try; null when it was committed. */
+  /** Why the last commit failed; null when it succeeded. */
   readonly trouble: string | null
   /** From now on no write waits longer than this many milliseconds for the database, also none that waits already. */
   limitWaits(ms: number): void
@@ -68,7 +68,7 @@ export interface GroupCommitOptions {
  *
  * - A write resolves only after the commit that contains it.
  * - When one write of a group fails, the whole group is rolled back, and each write runs again in a transaction of its
- *   own. So a failing write costs others time, and never data.
+ *   own. So a failing write costs the other writes time, but never data.
  * - While the database is locked or cannot be written, nothing is dropped. The group waits and is tried again as a
  *   whole, until `timeoutMs` is over. A commit that failed stored nothing, so its writes run again.
  * - A write that may have been committed never runs again. It is refused, and its caller has to look.
@@ -119,7 +119,7 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0)
       await this.#commitGroup(this.#waiting.splice(0, this.#options.mostInGroup ?? MAX_IN_GROUP))
-    // In the same step as the last look at the queue. So a write that comes now starts the writer again.
+    // This happens in the same step as the last look at the queue. So a write that comes now starts the writer again.
     this.#running = null
   }
 

@@ -61,7 +61,7 @@ export async function listAwaitingJobs(
   limit: number,
   newerThan = 0,
 ): Promise<JobListRow[]> {
-  // A list of ids, because with the status itself SQLite would read all jobs of a user or a runner.
+  // This is a list of ids. With a condition on the status, SQLite would read all jobs of a user or a runner.
   const waiting = queries.selectFrom('job').select('id').where('status', '=', 'approve')
   let query = queries.selectFrom('job').where('id', '>', newerThan)
   query =

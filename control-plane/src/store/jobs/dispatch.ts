@@ -137,7 +137,9 @@ export async function noteHolder(queries: Queries, jobId: number, { runnerId, ke
   await query.where('id', '=', jobId).where('runner_key', 'is', null).execute()
 }
 
-/** Stores that a job is reported from an older copy of a state folder, and who accepted it; null: not any more. */
+/**
+ * Stores that a job is reported from an older copy of a state folder, and who accepted it; null: it is not any more.
+ */
 export async function noteOlderCopy(queries: Queries, jobId: number, acceptedBy: string | null): Promise<void> {
   await queries.updateTable('job').set({ older_copy: acceptedBy }).where('id', '=', jobId).execute()
 }

@@ -16,13 +16,13 @@ export function findTransitions(
     .execute()
 }
 
-/** What is stored of a job's streams, without their bytes. Null: there is no such job. */
+/** The stored facts about a job's streams, without their bytes. Null: there is no such job. */
 export async function findStreams(queries: Queries, jobId: number): Promise<Selectable<JobStreamTable> | null> {
   const row = await queries.selectFrom('job_stream').selectAll().where('job_id', '=', jobId).executeTakeFirst()
   return row ?? null
 }
 
-/** How the streams of an ended job compared with what its runner recorded. */
+/** The comparison of an ended job's streams with the end record of its runner. */
 export interface Comparison {
   readonly integrity: 'verified' | 'incomplete'
   readonly output_sha256: string | null
@@ -48,7 +48,7 @@ export async function countQueuedBefore(queries: Queries, jobId: number, runnerI
   return Number(count)
 }
 
-/** How long the shown output of a job is, and whether more may come. */
+/** The length of the shown output of a job, and whether more may arrive. */
 export interface OutputState {
   readonly jobId: number
   readonly bytes: number

@@ -9,14 +9,14 @@ export type EventLineRow = Omit<EventRow, 'job_id'>
 
 const COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
 
-/** Most events or lines that are read at once, and most bytes that they may have together. */
+/** Most events or lines that are read at once, and the most bytes that they may have together. */
 const LINES_PER_READ = 500
 const BYTES_PER_READ = 1024 * 1024
 
 /** Higher than every order. */
 const END = Number.MAX_SAFE_INTEGER
 
-/** Which events are wanted. What is left out does not matter. */
+/** Which events are wanted. A filter that is left out does not limit them. */
 export interface EventFilter {
   readonly host?: string
   readonly task?: string
@@ -31,7 +31,7 @@ export interface EventPart {
   readonly after: number
   /** Only events with a lower order. */
   readonly before: number
-  /** Most of the wanted events. */
+  /** How many of the wanted events are returned, at most. */
   readonly limit: number
   /** The newest first. */
   readonly isDescending: boolean
@@ -144,7 +144,7 @@ async function endOfRead(
   return last
 }
 
-/** The types of events that tell the course of a run. */
+/** The types of events from which the course of a run is made. */
 const COURSE_TYPES = [
   'playbook_on_start',
   'playbook_on_play_start',
@@ -159,8 +159,8 @@ const COURSE_TYPES = [
 ]
 
 /**
- * The events after an order that tell the course of a run, with their lines, in order and page by page, and the order of
- * the last event that was looked at.
+ * The events after an order from which the course of a run is made, with their lines, in order and page by page. Each
+ * page also has the order of the last event that was read.
  */
 export async function* readCoursePages(
   queries: Queries,

@@ -47,12 +47,12 @@ const jobList = Compile(Type.Array(JobListRow))
 /** The columns of a job in a list, checked. */
 export type JobListRow = Readonly<Static<typeof JobListRow>>
 
-/** Which jobs are wanted. What is left out does not matter. */
+/** Which jobs are wanted. A filter that is left out does not limit them. */
 export interface JobFilter {
   readonly user?: { readonly name: string; readonly type: UserType }
   /** Only jobs that this runner had: it said at least once that it has them. */
   readonly runner?: string
-  /** Only jobs of one account, whatever the other filters say. */
+  /** Only jobs of one account, in addition to the other filters. */
   readonly visibleTo?: { readonly id: number; readonly name: string; readonly type: UserType }
   /** Only jobs with a lower id. */
   readonly before?: number
@@ -85,7 +85,7 @@ export async function listJobs(queries: Queries, filter: JobFilter, limit: numbe
 /** The columns in which a text is looked for. */
 const TEXT_COLUMNS = ['form', 'target', 'user_name', 'runner_name', 'status_reason'] as const
 
-/** Leaves only the jobs that a filter asks for, whoever may see them. */
+/** Applies a filter to a query. It does not check who may see the jobs. */
 export function narrowed(query: JobQuery, filter: JobFilter): JobQuery {
   const { before, statuses, form, text, parts, startedFrom, startedBefore } = filter
   let rest = query

@@ -2,14 +2,14 @@ import type { Queries } from '../store.js'
 import { forgetLines } from './output-lines.js'
 import { readMarks } from './output-marks.js'
 
-/** Bytes of output that one statement copies. Others have their turn in between. */
+/** Bytes of output that one statement copies. Other requests get their turn in between. */
 const BYTES_PER_COPY = 4 * 1024 * 1024
 
-/** Pieces of output that are read at once. A reader has so many in memory. */
+/** Pieces of output that are read at once. A reader has this many in memory. */
 const PIECES_PER_READ = 4
 
 /**
- * The output that is shown of a job, from a byte offset on, piece by piece.
+ * The shown output of a job, from a byte offset on, piece by piece.
  * @param offset number of bytes at the beginning that are left out
  */
 export async function* readOutput(queries: Queries, jobId: number, offset: number): AsyncGenerator<Buffer> {
@@ -91,7 +91,7 @@ async function* readRunnerPieces(queries: Queries, jobId: number): AsyncGenerato
  * Copies the shown output of one job to the end of another job's output, inside the database and not through memory.
  * The copied output must not grow in the meantime.
  * @param most largest size of the other output, in bytes
- * @returns false when it would become larger; nothing is copied then
+ * @returns false when it would become larger. Then nothing is copied
  */
 export async function copyOutput(queries: Queries, from: number, to: number, most: number): Promise<boolean> {
   const lengths = await queries
@@ -126,7 +126,7 @@ export async function copyOutput(queries: Queries, from: number, to: number, mos
     .set((column) => ({ shown_length: column('shown_length', '+', length) }))
     .where('job_id', '=', to)
     .execute()
-  // The copied bytes were not seen here, so their lines are counted when somebody asks.
+  // The copied bytes did not pass through this process, so their lines are counted when somebody asks.
   if (length > 0) await forgetLines(queries, to, null)
   return true
 }

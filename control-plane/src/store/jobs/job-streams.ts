@@ -11,7 +11,7 @@ export interface StreamLengths {
   readonly eventsCount: number
 }
 
-/** An event as it is stored. `line` is what the runner wrote, with the newline. */
+/** An event as it is stored. `line` is the line of the runner, with its newline. */
 export interface StoredEvent {
   readonly type: string
   readonly play: string | null
@@ -27,8 +27,8 @@ const MAX_PIECE_BYTES = 256 * 1024
 
 const EVENT_COLUMNS = ['job_id', 'position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
 /**
- * An insert has at most `MAX_ROWS` rows. Each number of rows up to `MAX_ODD_ROWS` has a statement of its own; above it
- * there is only the one of `MAX_ROWS`. So there are few different statements, and the database keeps them prepared.
+ * An insert has at most `MAX_ROWS` rows. Each number of rows up to `MAX_ODD_ROWS` has its own statement. Above it there
+ * is only the statement with `MAX_ROWS`. So there are few different statements, and the database keeps them prepared.
  */
 const MAX_ROWS = 256
 const MAX_ODD_ROWS = 64
@@ -121,7 +121,7 @@ async function insertEvents(
   }
 }
 
-/** Adds a line of the service to the shown output. It is no part of the runner's stream. */
+/** Adds a line of the service to the shown output. It is not a part of the runner's stream. */
 export async function appendServiceLine(queries: Queries, jobId: number, line: string): Promise<void> {
   const last = await queries
     .selectFrom('job_output')
@@ -141,7 +141,7 @@ export async function appendServiceLine(queries: Queries, jobId: number, line: s
   if (moved) await countLines(queries, jobId, moved.shown_length - data.length, data)
 }
 
-/** The streams of a job of which the runner sent more than is stored. */
+/** The full streams of a job: the runner sent more of them than is stored. */
 export async function findFullStreams(queries: Queries, jobId: number): Promise<{ output: boolean; events: boolean }> {
   const query = queries.selectFrom('job_stream').select(['output_full', 'events_full']).where('job_id', '=', jobId)
   const row = await query.executeTakeFirst()

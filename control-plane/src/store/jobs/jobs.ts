@@ -168,8 +168,8 @@ export interface Deletion {
  * or when it is a child job and the parent job goes on.
  *
  * The runs of deleted jobs are remembered (`notePastRuns`), because runners may still name them. A run whose end was
- * stored gets no new row. If a person deleted the job, what still runs of it is ended. A job that was deleted only for
- * its age is adopted again if its runner comes back with it.
+ * stored gets no new row. If a person deleted the job, its processes are ended. A job that was deleted only for its age
+ * is adopted again if its runner comes back with it.
  */
 export async function deleteJob(queries: Queries, id: number, { time, endedBefore }: Deletion): Promise<boolean> {
   const family = [id]

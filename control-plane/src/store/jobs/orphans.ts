@@ -15,7 +15,7 @@ export const ORPHAN_REASONS = ['other_service', 'other_runner', 'old_agent', 'no
 /** One of {@link ORPHAN_REASONS}. */
 export type OrphanReason = (typeof ORPHAN_REASONS)[number]
 
-/** What an admin may decide about such a job. */
+/** The possible decisions of an admin about such a job. */
 export const ORPHAN_DECISIONS = ['adopt', 'end', 'forget'] as const
 /** One of {@link ORPHAN_DECISIONS}. */
 export type OrphanDecision = (typeof ORPHAN_DECISIONS)[number]
@@ -56,7 +56,7 @@ export async function findOrphan(queries: Queries, runnerId: number, runId: stri
   return row ? parseOrphan(row) : null
 }
 
-/** Stores what a runner says of such a job now. An earlier decision stays. */
+/** Stores the present report of a runner about such a job. An earlier decision stays. */
 export async function noteOrphan(
   queries: Queries,
   row: Omit<Insertable<OrphanTable>, 'decision' | 'decided_by' | 'output_bytes' | 'events_bytes'> &
@@ -70,7 +70,7 @@ export async function noteOrphan(
     .execute()
 }
 
-/** Stores what an admin decided. False when the job does not wait any more. */
+/** Stores the decision of an admin. False when the job does not wait any more. */
 export async function decideOrphan(
   queries: Queries,
   { runnerId, runId }: Pick<Orphan, 'runnerId' | 'runId'>,

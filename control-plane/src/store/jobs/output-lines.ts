@@ -1,7 +1,7 @@
 import { runStatement } from '../sql/raw-statements.js'
 import type { Queries } from '../store.js'
 
-/** Bytes of a block, of which the number of line ends is stored. */
+/** Bytes of a block. The number of line ends of each block is stored. */
 export const OUTPUT_BLOCK_BYTES = 64 * 1024
 
 const NEWLINE = 0x0a
@@ -31,7 +31,7 @@ export function linesByBlock(data: Buffer, position: number): Map<number, number
   return found
 }
 
-/** Forgets all counted lines. @param lines 0: counting begins anew; null: the lines of this job are not counted */
+/** Forgets all counted lines. @param lines 0: counting begins again; null: the lines of this job are not counted */
 export async function forgetLines(queries: Queries, jobId: number, lines: 0 | null): Promise<void> {
   await queries.deleteFrom('job_output_block').where('job_id', '=', jobId).execute()
   await queries.updateTable('job_stream').set({ shown_lines: lines }).where('job_id', '=', jobId).execute()

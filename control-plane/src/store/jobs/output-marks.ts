@@ -1,11 +1,11 @@
 import { runStatement } from '../sql/raw-statements.js'
 import type { Queries } from '../store.js'
 
-/** A mark in a piece of the runner's output: what was printed before it belongs to this event and the ones before. */
+/** A mark in a piece of the runner's output. The output before it belongs to this event and to earlier ones. */
 export interface OutputMark {
   /** The number of the event. */
   readonly event: number
-  /** Bytes of the piece before it, with the marks in front of it. */
+  /** Number of bytes of the piece before it, including earlier marks. */
   readonly at: number
   /** Shown bytes of the piece before it. */
   readonly shown: number
@@ -13,7 +13,7 @@ export interface OutputMark {
   readonly mark: Buffer
 }
 
-/** Where the piece with the marks stands. */
+/** The place of the piece with the marks. */
 export interface PlaceOfPiece {
   /** Bytes of the runner's stream before it. */
   readonly at: number
@@ -70,7 +70,7 @@ export async function deleteMarks(queries: Queries, jobId: number): Promise<void
   await queries.deleteFrom('job_output_mark').where('job_id', '=', jobId).execute()
 }
 
-/** The marks of a job as they came, with their places in the runner's stream, in order. */
+/** The marks of a job in the order in which they arrived, with their places in the runner's stream. */
 export async function* readMarks(
   queries: Queries,
   jobId: number,
@@ -93,8 +93,8 @@ export async function* readMarks(
 }
 
 /**
- * The ends of the output of events with these numbers, by number. An event whose mark is not there is left out. A number
- * that came twice counts where it came first.
+ * The ends of the output of events with these numbers, by number. An event without a mark is left out. If a number
+ * arrived twice, its first place counts.
  */
 export async function findEventEnds(
   queries: Queries,

@@ -18,7 +18,10 @@ export async function findPlaceHolders(queries: Queries, group: string): Promise
   return rows.map(({ id }) => id)
 }
 
-/** The jobs that wait for a place in a group, in the order in which they get one. One that waits for an approval does not. */
+/**
+ * The jobs that wait for a place in a group, in the order in which they get one. A job that waits for an approval is
+ * not among them.
+ */
 export async function findPlaceWaiters(queries: Queries, group: string): Promise<PlaceWaiter[]> {
   const rows = await queries
     .selectFrom('job')
@@ -43,7 +46,7 @@ export async function findGroupsWaitedFor(queries: Queries): Promise<string[]> {
   return rows.flatMap(({ concurrency_group: group }) => (group === null ? [] : [group]))
 }
 
-/** Gives a parked job a place. It is on its way to its runner from now on, or its child jobs may start. */
+/** Gives a parked job a place. From now on it is on its way to its runner, or its child jobs may start. */
 export async function givePlace(queries: Queries, id: number, to: 'queued' | 'driven'): Promise<void> {
   await moveDispatch(queries, ['parked'], to).set({ has_place: 1 }).where('id', '=', id).execute()
 }

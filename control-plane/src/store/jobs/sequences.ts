@@ -26,7 +26,7 @@ export type NodeChange = Partial<
   >
 >
 
-/** Makes a job a parent job, of which nothing has begun. */
+/** Makes a job a parent job. None of its steps or nodes has begun. */
 export async function insertSequence(
   queries: Queries,
   jobId: number,
@@ -93,7 +93,10 @@ export async function findNode(
   return row ? parseNode(row) : null
 }
 
-/** Whoever gets true may move the parent job on in this write. False: somebody else has done so since it was read. */
+/**
+ * If the result is true, the caller may move the parent job on in this write. False: somebody else has done so since it
+ * was read.
+ */
 export async function takeTurn(queries: Queries, jobId: number, version: number): Promise<boolean> {
   const { numUpdatedRows } = await queries
     .updateTable('job_sequence')
@@ -133,19 +136,22 @@ export async function closeNodes(
     .execute()
 }
 
-/** Notes which step or node a sequence is at. */
+/** Stores the present step or node of a sequence. */
 export async function setStep(queries: Queries, jobId: number, step: string): Promise<void> {
   await queries.updateTable('job').set({ step }).where('id', '=', jobId).execute()
 }
 
-/** When the first approval is over that waits for a while only; null: none does. */
+/** The earliest end of an approval with a time limit; null: no approval has one. */
 export async function findFirstDueTime(queries: Queries): Promise<number | null> {
   const query = queries.selectFrom('sequence_node').select('due_time').where('due_time', 'is not', null)
   const row = await query.where('status', '=', 'approve').orderBy('due_time').limit(1).executeTakeFirst()
   return row?.due_time ?? null
 }
 
-/** Gives approvals of an older release, whose end is by a wall clock, their whole time anew. @param time of the service clock */
+/**
+ * Approvals of an older release have an end by a wall clock. They get their whole time again.
+ * @param time of the service clock
+ */
 export async function renewDueTimes(queries: Queries, time: number): Promise<void> {
   await queries
     .updateTable('sequence_node')
@@ -158,9 +164,9 @@ export async function renewDueTimes(queries: Queries, time: number): Promise<voi
 }
 
 /**
- * Ids of the sequences for which there is something to do: nothing of them runs, something has ended that is shown as
- * running, an abort was asked for, or an approval is overdue. Answered from the sequences that are under way, however
- * many other jobs there are.
+ * Ids of the sequences that need a look: none of their nodes runs, a node is shown as running although its job has
+ * ended, an abort was asked for, or an approval is overdue. The query reads only unfinished sequences, however many
+ * other jobs there are.
  * @param serviceTime by which approvals are overdue
  */
 export async function findDueSequences(queries: Queries, serviceTime: number): Promise<number[]> {

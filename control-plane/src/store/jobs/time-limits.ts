@@ -20,7 +20,7 @@ const COLUMNS = [
   'counted_at',
 ] as const
 
-/** What is needed of a job to know whether it runs, and for how long it may. */
+/** The columns of a job that tell whether it runs, and how long it may run. */
 export type LimitedJob = Pick<JobRow, (typeof COLUMNS)[number]>
 
 /** A job that runners have, or whose child jobs they may have. */
@@ -39,7 +39,7 @@ export async function findLimitedJobs(queries: Queries): Promise<LimitedJob[]> {
   return rows.map(parseJob)
 }
 
-/** One of {@link findLimitedJobs}, as it is now; null when it is none of them any more. */
+/** The present row of one of {@link findLimitedJobs}; null when the job is not among them any more. */
 export async function findLimitedJob(queries: Queries, id: number): Promise<LimitedJob | null> {
   const row = await queries
     .selectFrom('job')

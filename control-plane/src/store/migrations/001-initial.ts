@@ -1,7 +1,7 @@
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
 import { type ColumnTypes, columnTypesOf } from '../sql/column-types.js'
 
-/** The first tables. What each column means stands in schema.ts. */
+/** The first tables. schema.ts explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await createAccounts(database, types)
@@ -24,7 +24,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** Adds an id that the database counts up and never gives twice. */
+/** Adds an id that the database counts up. No id is used twice. */
 function withId<Table extends string>(
   table: CreateTableBuilder<Table>,
   types: ColumnTypes,
@@ -174,7 +174,7 @@ async function createRunners(database: Kysely<unknown>, types: ColumnTypes): Pro
     .addColumn('description', 'text', (column) => column.notNull())
     .addColumn('clone_seen_at', types.big)
     .execute()
-  // A name belongs to one key; requests with another key for a known name are rows of state `denied`.
+  // A name belongs to one key. Requests with another key for a known name are rows with the state `denied`.
   await database.schema
     .createIndex('runner_name')
     .on('runner')

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** A job remembers which of its keys hold passwords: its form may change or go, and they stay masked. */
+/** A job stores which of its keys have passwords. So they stay masked, also when its form is changed or removed. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await database.schema.alterTable('job').addColumn('password_fields', 'text').execute()
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** API tokens and the audit trail. What each column means stands in schema.ts. */
+/** API tokens and the audit trail. schema.ts explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema.alterTable('session').addColumn('token_hash', 'text').execute()
@@ -24,7 +24,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await database.schema.createIndex('audit_time').on('audit').column('time').execute()
   await database.schema.createIndex('audit_user').on('audit').columns(['user_name', 'id']).execute()
   await database.schema.createIndex('audit_action').on('audit').columns(['action', 'id']).execute()
-  // What the metrics count at every scrape.
+  // An index for the numbers that the metrics count at every scrape.
   await database.schema
     .createIndex('job_end')
     .on('job')

@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely'
 
-/** The list of jobs of one user on one runner: of two indexes only one can be used, and the rest would be looked through. */
+/**
+ * An index for the list of jobs of one user on one runner. Of two separate indexes the database could use only one, and
+ * would have to read all rows that it finds.
+ */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await database.schema
     .createIndex('job_user_runner')

@@ -1,7 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import { dialectOf } from '../sql/dialect.js'
 
-/** What each transaction leaves behind, so that a lost answer to its commit can be made up for. SQLite answers always. */
+/**
+ * The mark that each transaction leaves, so that the control plane can find out about a commit whose answer was lost.
+ * SQLite needs no marks, because it always answers.
+ */
 export async function up(database: Kysely<unknown>): Promise<void> {
   if (dialectOf(database) !== 'postgres') return
   await database.schema

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Users who are not local, and the codes for clients that opened a browser. What each column means stands in schema.ts. */
+/** Users who are not local, and the codes for clients that opened a browser. schema.ts explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema.alterTable('user').addColumn('subject', 'text').execute()

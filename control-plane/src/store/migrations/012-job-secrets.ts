@@ -2,8 +2,9 @@ import { type Kysely, sql } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
 /**
- * Passwords of launches are kept apart and encrypted, as long as their job runs. Jobs that have ended have no use for
- * theirs: a mask takes their place. Those of jobs that have not ended stay until the service, which has the key, starts.
+ * Passwords of launches are stored separately and encrypted, as long as their job runs. Jobs that have ended do not
+ * need their passwords, so a mask replaces them. The passwords of other jobs stay in their rows until the service
+ * starts, because only the service has the key.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
@@ -19,7 +20,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
 const MASK = '********'
 const JOBS_AT_ONCE = 100
 
-/** Shorter passwords are hidden under their own keys only. */
+/** Shorter passwords are hidden only under their own keys. */
 const SHORTEST_FOUND = 4
 
 interface EndedJob {
@@ -66,7 +67,7 @@ async function maskJob(database: Kysely<unknown>, job: EndedJob): Promise<void> 
   }
 }
 
-/** Gathers what stands under the keys of password fields. */
+/** Collects the values under the keys of password fields. */
 function collect(value: unknown, keys: ReadonlySet<string>, isSecret: boolean, into: Set<string>): void {
   if (isSecret && (typeof value === 'string' || typeof value === 'number') && value !== '') into.add(String(value))
   if (typeof value !== 'object' || value === null) return

@@ -2,10 +2,10 @@ import { type Kysely, sql } from 'kysely'
 import * as v from 'valibot'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Rows that are looked at in one go. */
+/** Rows that are read at once. */
 const PAGE = 500
 
-/** What is not of this shape is left as it is: nobody decided, or it cannot be read. */
+/** The shape of a decided approval. Other values stay unchanged: nobody decided, or they cannot be read. */
 const Decision = v.looseObject({
   decided_by: v.string(),
   decided_by_type: v.string(),
@@ -13,9 +13,9 @@ const Decision = v.looseObject({
 })
 
 /**
- * Jobs, uploads and approvals belong to an account, by an id that is never given twice, and no longer to a name. What is
- * there goes to the account that has the name now, if that account was there when the row was made; else it is nobody's.
- * What each column means stands in schema.ts.
+ * Jobs, uploads and approvals belong to an account, by an id that is never used twice, and no longer to a name. An
+ * existing row goes to the account that has the name now, if that account existed when the row was made. Otherwise it
+ * belongs to nobody. schema.ts explains the columns.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
@@ -44,7 +44,9 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await database.schema.createIndex('job_owner_runner').on('job').columns(['user_id', 'runner_name', 'id']).execute()
 }
 
-/** Ids and names of groups get a prefix where they could be mistaken; no name of before may look as if it had one. */
+/**
+ * Ids and names of groups get a prefix where they could be confused. No older name may look as if it had such a prefix.
+ */
 async function forgetLookalikes(database: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ id: number; groups: string }>`
     select id, groups from ${sql.table('user')} where type in ('ldap', 'azuread')`.execute(database)
@@ -56,7 +58,7 @@ async function forgetLookalikes(database: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** Puts the account of whoever decided into the approvals that are kept as JSON. */
+/** Adds the account of the person who decided to the approvals, which are stored as JSON. */
 async function noteDeciders(database: Kysely<unknown>, table: 'job' | 'sequence_node', key: string): Promise<void> {
   const accounts = await accountsByName(database)
   for (let after = 0; ;) {

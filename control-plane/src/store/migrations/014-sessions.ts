@@ -1,7 +1,10 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Limits on guessing by address and name, sessions that say more about themselves, and first passwords. See schema.ts. */
+/**
+ * Limits on guessing by address and name, more columns of sessions, and first passwords. schema.ts explains the
+ * columns.
+ */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
 /**
- * What an approved job may run, and the chain of the audit trail. What each column means stands in schema.ts. Jobs that wait
- * already have no manifest and are approved as before; records that are there already are chained like new ones.
+ * The files that an approved job may run, and the chain of the audit trail. schema.ts explains the columns. Jobs that
+ * wait already have no manifest, and are approved as before. Existing records are chained like new ones.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** What uploads under way will take of quotas and disk. What each column means stands in schema.ts. */
+/** The space of quotas and disk that unfinished uploads will use. schema.ts explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema
@@ -14,6 +14,6 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     .addColumn('written', types.big, (column) => column.notNull())
     .addColumn('touched_at', types.big, (column) => column.notNull())
     .execute()
-  // Both columns: what a user has, and what all have, is added up from the index alone.
+  // The index has both columns, so the sizes of one user and of all users are added up from the index alone.
   await database.schema.createIndex('upload_owner_size').on('upload').columns(['owner_id', 'size']).execute()
 }

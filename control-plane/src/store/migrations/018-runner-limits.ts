@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Requests of runners that an admin keeps, and streams of which no more is kept. What each column means stands in schema.ts. */
+/** Requests of runners that an admin keeps, and full streams. schema.ts explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await database.schema.alterTable('runner').addColumn('kept_by', 'text').execute()
   for (const column of ['output_full', 'events_full']) {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** How a runner keeps jobs apart, as it says itself. What the column means stands in schema.ts. */
+/** The isolation of jobs that a runner reports. schema.ts explains the column. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await database.schema.alterTable('runner').addColumn('isolation', 'text').execute()
 }

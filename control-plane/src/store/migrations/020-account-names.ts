@@ -3,8 +3,9 @@ import { columnTypesOf } from '../sql/column-types.js'
 import { usernameKey } from '../accounts/users.js'
 
 /**
- * A role that names a user means one account: names of deleted accounts are kept. The designer lock and the audit trail know
- * accounts by their ids. What each column means stands in schema.ts. Accounts that are there keep what their names give them.
+ * A role that names a user means one account, so names of deleted accounts are kept. The designer lock and the audit
+ * trail know accounts by their ids. schema.ts explains the columns. Existing accounts keep the roles that their names
+ * give them.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
@@ -18,13 +19,16 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     .addColumn('user_id', types.big, (column) => column.notNull())
     .addPrimaryKeyConstraint('past_name_key', ['type', 'username_key'])
     .execute()
-  // A lock of an account that is gone stays nobody's until its ten minutes are over.
+  // A lock of a deleted account belongs to nobody until its ten minutes are over.
   await sql`update lock set holder_id = (select account.id from ${sql.table('user')} account
     where account.type || '/' || account.username = lock.holder)`.execute(database)
   await keepNamesOfJobs(database)
 }
 
-/** Of accounts that were deleted before, those are known that left jobs. A name that somebody has now is theirs. */
+/**
+ * Of the accounts that were deleted before, only those are known that left jobs. If an account has such a name now, the
+ * name belongs to it.
+ */
 async function keepNamesOfJobs(database: Kysely<unknown>): Promise<void> {
   const { rows: had } = await sql<{ type: string; name: string; id: number | null }>`
     select job.user_type as type, job.user_name as name, max(job.user_id) as id from job

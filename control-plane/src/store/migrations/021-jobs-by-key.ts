@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Jobs are found again by their run and the key of their runner, also when that runner's row is another one by now. What the
- * column means stands in schema.ts. Jobs whose runner was removed before keep none: whoever names their run has them.
+ * Jobs are found again by their run and the key of their runner, also if that runner has another row now. schema.ts
+ * explains the column. Jobs whose runner was removed before have no key. They belong to the runner that names their
+ * run.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await database.schema.alterTable('job').addColumn('runner_key', 'text').execute()

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** The time by which waits are measured that outlast a process. What the columns mean stands in schema.ts. */
+/** The clock for waits that are longer than the life of a process. schema.ts explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

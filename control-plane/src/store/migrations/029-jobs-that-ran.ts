@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * `held_epoch` says whether a runner ever had a job. Jobs of before that column have none: those of which a runner sent
- * something ran at it. 0 is no connection of any runner, so that none of them counts as connected.
+ * `held_epoch` says whether a runner ever had a job. Jobs that are older than that column have no value. If a runner
+ * sent data of such a job, the job ran there, and it gets 0. No connection has the number 0, so none of these jobs
+ * counts as connected.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`update job set held_epoch = 0

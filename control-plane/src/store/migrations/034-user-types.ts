@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * A job that was adopted has the user that its runner said. From now on the type of a user is one of those that there are;
- * a runner may have said another one. No account has such a job, and none gets it.
+ * An adopted job has the user that its runner named. A runner may have named an unknown type of user. From now on only
+ * known types are stored. Such a job belongs to no account, and no account gets it.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const known = sql`('local', 'ldap', 'azuread', 'oidc')`

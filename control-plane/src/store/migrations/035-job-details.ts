@@ -2,8 +2,9 @@ import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
 /**
- * What is known of the streams of a job beyond their lengths, and the lines of each block of its output. See schema.ts.
- * The output of older jobs is not counted here, because that would read all of it: it is counted when somebody asks.
+ * More facts about the streams of a job, and the number of lines in each block of its output. schema.ts explains the
+ * columns. The lines of older jobs are not counted here, because all of their output would have to be read. They are
+ * counted when somebody asks.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)

@@ -1,7 +1,10 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** How long a job may run, how long it has run, and how many jobs of its group may run at once. See schema.ts. */
+/**
+ * How long a job may run, how long it has run, and how many jobs of its group may run at once. schema.ts explains the
+ * columns.
+ */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   const job = () => database.schema.alterTable('job')

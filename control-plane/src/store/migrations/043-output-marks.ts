@@ -1,7 +1,10 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** The marks in the output of runners, by which each piece of output is tied to its event. See schema.ts. */
+/**
+ * The marks in the output of runners. They tell which event each piece of output belongs to. schema.ts explains the
+ * columns.
+ */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** What is told to others: the targets, what happened, and each message on its way. See schema.ts. */
+/** Notifications: the targets, the events, and the deliveries. schema.ts explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   const withId = (name: string) =>

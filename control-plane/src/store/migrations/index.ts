@@ -38,7 +38,7 @@ import * as runnerAddresses from './045-runner-addresses.js'
 import * as runnerAddressNames from './046-runner-address-names.js'
 import * as databaseId from './048-database-id.js'
 
-/** Every step from an empty database to today's tables, in order. Steps that were released never change. */
+/** Every step from an empty database to the present tables, in order. A released step never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '001-initial': initial,
   '002-password-fields': passwordFields,
@@ -78,12 +78,12 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '048-database-id': databaseId,
 }
 
-/** Where Kysely notes the steps that were done. */
+/** The table in which Kysely stores the steps that were done. */
 const STEPS_TABLE = 'kysely_migration'
 
 /**
- * Brings the tables up to date; does nothing when they are. A step that was released late is made up for, since steps
- * of one release do not build on each other.
+ * Brings the tables up to date. Does nothing if they are. A step that was released late is done afterwards, because
+ * steps of one release do not build on each other.
  * @throws Error naming the step that failed
  */
 export async function migrate(database: Kysely<Database>, steps = MIGRATIONS): Promise<void> {
@@ -91,7 +91,7 @@ export async function migrate(database: Kysely<Database>, steps = MIGRATIONS): P
     db: database,
     provider: { getMigrations: () => Promise.resolve({ ...steps }) },
     migrationTableName: STEPS_TABLE,
-    // Steps that were made side by side may come to a database in another order than their numbers.
+    // Steps that were written at the same time may be done in another order than that of their numbers.
     allowUnorderedMigrations: true,
   })
   const { error, results } = await migrator.migrateToLatest()
@@ -101,7 +101,7 @@ export async function migrate(database: Kysely<Database>, steps = MIGRATIONS): P
 }
 
 /**
- * The steps with these names, for tables as a release before made them.
+ * The steps with these names, to make the tables of an earlier release.
  * @throws ConflictError `newer_tables` when this release does not know one of them
  */
 export function migrationsNamed(names: readonly string[]): Readonly<Record<string, Migration>> {
@@ -113,20 +113,20 @@ export function migrationsNamed(names: readonly string[]): Readonly<Record<strin
   return Object.fromEntries(entries)
 }
 
-/** What opening a database does with its tables. */
+/** What happens to the tables when a database is opened. */
 export type Tables = 'brought up to date' | 'taken as they are'
 
-/** How the tables stand to what this release needs: never made, made by an older release, or good. */
+/** Compares the tables with those that this release needs: missing, of an older release, or right. */
 export type SchemaState = 'not provisioned' | 'not upgraded' | 'good'
 
-/** @throws what the database throws when it cannot be read */
+/** @throws the error of the database when it cannot be read */
 export async function schemaState(database: Kysely<Database>): Promise<SchemaState> {
   let done: ReadonlySet<string>
   try {
     const { rows } = await sql<{ name: string }>`select name from ${sql.table(STEPS_TABLE)}`.execute(database)
     done = new Set(rows.map((row) => row.name))
   } catch (error) {
-    // The two dialects have different words for a missing table, so the database is asked which it has.
+    // The two databases have different errors for a missing table. So the database is asked for its tables.
     const tables = await database.introspection.getTables({ withInternalKyselyTables: true })
     if (tables.some((table) => table.name === STEPS_TABLE)) throw error
     return 'not provisioned'

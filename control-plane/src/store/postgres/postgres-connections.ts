@@ -3,13 +3,13 @@ import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kyse
 import { UnavailableError, messageOf } from '../../errors.js'
 import { isPassingPostgresError, isRefusal } from './postgres-errors.js'
 
-/** How long making a connection may take, and how long an answer, in milliseconds: nothing waits for a dead network. */
+/** Limits for making a connection and for an answer, in milliseconds. So no call waits for a dead network. */
 const CONNECT_MS = 5000
 const ANSWER_MS = 30_000
 
 /**
- * What every session is set to. The server gives up what a node that hangs has left open, so that others do not wait for
- * it; a commit is on the disk before anybody is told, whatever the server is set to otherwise.
+ * The settings of every session. If a node hangs, the server ends its open transactions, so that other nodes do not
+ * wait for them. A commit is on the disk before it is confirmed, whatever the settings of the server are.
  */
 const SESSION = `
   set statement_timeout = '25s';
@@ -18,19 +18,19 @@ const SESSION = `
   set session characteristics as transaction isolation level read committed;
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
-/** Row locks of serializable transactions are on what an index finds; reading a whole table would lock the table. */
+/** Serializable transactions lock the rows that an index finds. A read of the whole table would lock the table. */
 const WRITING_SESSION = `${SESSION}; set enable_seqscan = off`
 
-/** Whole numbers come as numbers: none of ours is beyond 2^53. */
+/** Whole numbers arrive as numbers. No number of this service is beyond 2^53. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (id: number, format?: 'text' | 'binary') =>
     id === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(id, format) as (value: string) => unknown),
 }
 
-/** What a connection is used for. */
+/** The use of a connection. */
 export type ConnectionUse = 'read' | 'write' | 'migrate'
 
-/** Connections to the server, made when they are needed. A broken one is replaced; whoever used it gets the error. */
+/** Connections to the server, made when they are needed. A broken connection is replaced. Its user gets the error. */
 export function createConnections(config: pg.PoolConfig, use: ConnectionUse, most: number): pg.Pool {
   const pool = new pg.Pool({
     ...config,
@@ -41,7 +41,7 @@ export function createConnections(config: pg.PoolConfig, use: ConnectionUse, mos
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // A migration may take very long on a large table, so it has no time-out.
+    // A migration of a large table may take very long, so it has no time-out.
     ...(use === 'migrate' ? {} : { query_timeout: ANSWER_MS }),
     ...preparing(use),
   })
@@ -53,14 +53,14 @@ export function createConnections(config: pg.PoolConfig, use: ConnectionUse, mos
 function preparing(use: ConnectionUse) {
   return {
     onConnect: async (client: pg.ClientBase) => {
-      // Whoever uses the connection hears of the error from the query; without a listener it would end the process.
+      // The query reports the error to its caller. But without a listener the error would end the process.
       client.on('error', () => undefined)
       if (use !== 'migrate') await client.query(use === 'write' ? WRITING_SESSION : SESSION)
     },
   }
 }
 
-/** A pool as Kysely uses it for reading: what cannot be had now is said in the words of the house. */
+/** A pool for the reads of Kysely. It turns errors of an unreachable server into UnavailableError. */
 export function readingPool(pool: pg.Pool): PostgresPool {
   return {
     async connect() {
@@ -81,7 +81,7 @@ export function readingPool(pool: pg.Pool): PostgresPool {
   }
 }
 
-/** What Kysely needs of a connection. */
+/** The functions of a connection that Kysely needs. */
 export function poolClient(
   query: (text: string, parameters: readonly unknown[]) => Promise<PostgresQueryResult<unknown>>,
   release: () => void,
@@ -89,7 +89,9 @@ export function poolClient(
   return { query, release } as PostgresPoolClient
 }
 
-/** Sends one statement. Texts of the server cannot hold U+0000, wherever it comes from: the sign for "unknown" stands for it. */
+/**
+ * Sends one statement. Texts of the server cannot contain U+0000. It is replaced by the sign for an unknown character.
+ */
 export async function sendQuery(
   client: pg.ClientBase,
   text: string,

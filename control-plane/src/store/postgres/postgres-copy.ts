@@ -24,7 +24,7 @@ const REFERENCES = `select conrelid::regclass::text as name, confrelid::regclass
 const IDENTITIES = `select table_name as name, column_name as column from information_schema.columns
   where table_schema = current_schema() and is_identity = 'YES'`
 
-/** Opens one state of a PostgreSQL database, beside control planes that work on it. */
+/** Opens one state of a PostgreSQL database, while control planes may work on it. */
 export async function openPostgresSnapshot(url: string): Promise<DatabaseSnapshot> {
   const pool = createConnections(postgresConfigOf(url), 'migrate', 1)
   const client = await pool.connect()
@@ -33,7 +33,7 @@ export async function openPostgresSnapshot(url: string): Promise<DatabaseSnapsho
     await pool.end()
   }
   try {
-    // The file that is written may be slow.
+    // Writing the file of the copy may be slow, so the session has no time-out.
     await client.query('set idle_in_transaction_session_timeout = 0')
     await client.query('begin isolation level repeatable read read only')
     const tables = (await namesIn(client, TABLES)).filter(isOwnTable)
@@ -55,8 +55,8 @@ export async function openPostgresSnapshot(url: string): Promise<DatabaseSnapsho
 }
 
 /**
- * Makes the tables in a database of PostgreSQL and begins to fill them, in one transaction.
- * @param isReplacing removes what is there
+ * Makes the tables in a PostgreSQL database and begins to fill them, in one transaction.
+ * @param isReplacing removes the present tables
  * @throws ConflictError `database_not_empty`
  */
 export async function fillPostgres(
@@ -101,7 +101,7 @@ export async function fillPostgres(
   }
 }
 
-/** The database has no tables of ours after it. */
+/** Makes sure that the database has no tables of this service afterwards. */
 async function prepare(pool: pg.Pool, isReplacing: boolean): Promise<void> {
   const tables = await namesIn(pool, TABLES)
   const known = tables.filter((name) => name === 'user' || name === 'job')
@@ -112,7 +112,7 @@ async function prepare(pool: pg.Pool, isReplacing: boolean): Promise<void> {
       throw new ConflictError('database_not_empty', 'The database is not empty: give --replace to remove what is in it')
     }
   }
-  // Tables of others in this schema are none of ours.
+  // Other programs may have tables in this schema, too. They do not count.
   if (!tables.includes('kysely_migration')) return
   const all = tables.map((name) => quoted(name)).join(', ')
   await pool.query(`drop table ${all} cascade`)

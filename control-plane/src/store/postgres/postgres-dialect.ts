@@ -12,7 +12,7 @@ export function createPostgresDialect(pool: PostgresPool): Dialect {
 }
 
 class Compiler extends PostgresQueryCompiler {
-  /** Texts are compared and sorted by their bytes, as SQLite does, whatever language the database was made for. */
+  /** Texts are compared and sorted by their bytes, as SQLite does. The language of the database does not matter. */
   protected override visitDataType(node: DataTypeNode): void {
     super.visitDataType(node)
     if (node.dataType === 'text') this.append(' collate "C"')

@@ -20,27 +20,30 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'ENOENT',
 ])
 
-/** What the driver says of a connection that is over, or of an answer that does not come; it has no code for that. */
+/** The messages of the driver for a closed connection, or for a missing answer. These errors have no code. */
 const CONNECTION_WORDS = /connection terminated|connection error|client was closed|timeout exceeded|read timeout/i
 
 /**
- * Classes and codes of errors that say nothing about the statement, only that the server cannot take it now: connection
- * lost, disk or memory full, too many connections, being stopped or started, input or output failed, waited too long for
- * a lock, cancelled, read-only (a standby that has not taken over yet).
+ * Classes and codes of errors that tell nothing about the statement. They only mean that the server cannot accept it
+ * now: connection lost, disk or memory full, too many connections, being stopped or started, input or output failed,
+ * waited too long for a lock, cancelled, read-only (a standby that has not taken over yet).
  */
 const PASSING_STATES = /^(08|53|57P|58|55P03$|57014$|25006$|25P03$|25P04$)/
 
-/** Another node's writes were in the way: what was done is undone, and done again it comes out right. */
+/**
+ * The writes of another node were in conflict with this transaction. It was rolled back, and succeeds when it runs
+ * again.
+ */
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 /**
- * A row that had been looked for in vain is there, or one that was found is gone: by another node, if it is not so again.
- * A write looks before it inserts, so the next try finds what there is now.
+ * A row exists now that was missing before, or the other way round. Another node may have changed it. If so, the error
+ * does not come again: a write looks before it inserts, and the next try finds the present rows.
  */
 const BROKEN_RULES: ReadonlySet<string> = new Set(['23505', '23503'])
 const MAX_RULE_TRIES = 3
 
-/** True for an error that may be over without anybody changing the request. */
+/** True for an error that may pass, so the same request may succeed later. */
 export function isPassingPostgresError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isPassingPostgresError)
@@ -49,7 +52,7 @@ export function isPassingPostgresError(error: unknown): boolean {
   return NETWORK_CODES.has(code) || CONNECTION_WORDS.test(error.message)
 }
 
-/** True when a transaction lost, or may have lost, against one that ran at the same time. */
+/** True when a transaction failed, or may have failed, because of another one at the same time. */
 export function isConflict(error: unknown, tries = 1): boolean {
   if (!(error instanceof pg.DatabaseError)) return false
   const code = codeOf(error)
@@ -57,8 +60,8 @@ export function isConflict(error: unknown, tries = 1): boolean {
 }
 
 /**
- * True when the server has refused a statement and goes on with the connection: what was asked for was certainly not
- * done. After any other error the connection is of no use, and it is not known what has become of the statement.
+ * True when the server has refused a statement and goes on with the connection. Then the statement was certainly not
+ * done. After any other error the connection cannot be used again, and it is unknown whether the statement was done.
  */
 export function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === 'ERROR'

@@ -2,25 +2,25 @@ import pg from 'pg'
 import { UnavailableError, messageOf } from '../../errors.js'
 import type { Timers } from '../../time/timers.js'
 
-/** Of this database; whoever else uses it listens to other names. */
+/** The name of the channel. Other programs on the same database use other names. */
 const CHANNEL = 'holdfast'
 
-/** How long making a connection may take, and how long an answer on it, in milliseconds. */
+/** Limits for making the connection, and for an answer on it, in milliseconds. */
 const CONNECT_MS = 5000
 const ANSWER_MS = 3000
 
-/** How often it is tried whether the connection still works: one that was cut without a word says nothing, in milliseconds. */
+/** How often the connection is tested, in milliseconds. A connection may be cut without any message. */
 const CHECK_MS = 2000
 
-/** How long after a failure the next connection is made: at first, and at most, in milliseconds. */
+/** The pause between a failure and the next connection, in milliseconds: the first pause, and the longest one. */
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 2000
 
-/** Who listens to notifications. */
+/** The receiver of notifications. */
 export interface NotificationListener {
-  /** Something was sent, by whomever. Comes once, in the order of sending. */
+  /** A node sent a text. Each text arrives once, in the order of sending. */
   arrived(text: string): void
-  /** From now on everything arrives; what was sent before may be lost. */
+  /** From now on all texts arrive. Earlier texts may be lost. */
   connected(): void
 }
 
@@ -30,7 +30,7 @@ export interface NotificationDependencies {
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
 }
 
-/** Texts from each control plane to all that use the same database. */
+/** Sends texts from each control plane to all control planes on the same database. */
 export interface Notifications {
   /** Rejects when there is no connection now. @param text of less than 8000 bytes */
   send(text: string): Promise<void>
@@ -38,8 +38,8 @@ export interface Notifications {
 }
 
 /**
- * LISTEN and NOTIFY over a connection of its own, which is made again whenever it breaks:
- *   connecting → listening → pausing → connecting … → closed
+ * LISTEN and NOTIFY over a separate connection, which is made again whenever it breaks: connecting → listening →
+ * pausing → connecting … → closed
  */
 export function openNotifications(
   connection: pg.ClientConfig,
@@ -48,7 +48,7 @@ export function openNotifications(
 ): Notifications {
   let listening: pg.Client | null = null
   let isClosed = false
-  /** Said once until it works again. */
+  /** A failure is logged once, until it works again. */
   let isReported = false
   let pauseMs = FIRST_PAUSE_MS
   let cancelPause = (): void => undefined
@@ -62,7 +62,7 @@ export function openNotifications(
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: ANSWER_MS,
     })
-    // Told more than once of the same end.
+    // It may be called several times for the same end.
     let isOver = false
     const over = (reason: string) => {
       if (isOver) return
@@ -98,7 +98,7 @@ export function openNotifications(
   connecting = connect()
   const stopChecks = timers.every(CHECK_MS, () => {
     const client = listening
-    // A client whose question is not answered in time is of no use any more; its end is told as every other.
+    // A client whose query gets no answer in time cannot be used any more. Its end is reported like any other.
     client?.query('select 1').catch((error: unknown) => client.emit('error', error))
   })
 

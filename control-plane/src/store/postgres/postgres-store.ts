@@ -15,23 +15,26 @@ import type { Database } from '../schema.js'
 import { createStoreCheck } from '../engine/store-check.js'
 import type { Store } from '../store.js'
 
-/** Connections that serve reads; writes have one more, which also has a second one at hand to settle a lost commit. */
+/** Connections for reads. Writes have one more, and a second one to find out about a lost commit. */
 const READERS = 6
 const WRITERS = 2
 
-/** Writes that are committed together: the more there are, the more often a group meets what another node writes. */
+/**
+ * Most writes that are committed together. With more of them, conflicts with the writes of other nodes become more
+ * frequent.
+ */
 const MAX_IN_GROUP = 16
 
-/** How long a write waits for a server that cannot be had before it is refused, in milliseconds. */
+/** How long a write waits for an unreachable server before it is refused, in milliseconds. */
 const TIMEOUT_MS = 10_000
 
 /** How long opening waits for the server, which may be starting at the same time, in milliseconds. */
 const OPEN_MS = 30_000
 
 /**
- * Connects to a PostgreSQL database and brings its tables up to date. Several nodes may share one: their writes are
- * serializable against each other. The writes of this node are committed one group after the other, in the order in
- * which they were given.
+ * Connects to a PostgreSQL database and brings its tables up to date. Several nodes may share one. All their writes
+ * together are serializable. The writes of this node are committed one group after the other, in the order in which
+ * they were given.
  * @throws UnavailableError when the server cannot be reached or refuses
  */
 export async function openPostgresStore(url: string, tables: Tables = 'brought up to date'): Promise<Store> {
@@ -60,7 +63,7 @@ export async function openPostgresStore(url: string, tables: Tables = 'brought u
     read,
     write: (name, operation) => commits.write(name, operation),
     limitWaits: (ms) => commits.limitWaits(ms),
-    // A write that does nothing leaves its mark, which tells whether that is possible.
+    // A write without changes still writes its mark. So it shows whether writing is possible.
     check: createStoreCheck(read, commits, () => Promise.resolve()),
     async close() {
       await commits.close()
@@ -70,7 +73,7 @@ export async function openPostgresStore(url: string, tables: Tables = 'brought u
   }
 }
 
-/** Nodes that start at the same time do this one after the other. */
+/** If nodes start at the same time, they do this one after the other. */
 async function migrateWhenThere(config: pg.PoolConfig): Promise<void> {
   const deadline = performance.now() + OPEN_MS
   for (;;) {
@@ -83,7 +86,7 @@ async function migrateWhenThere(config: pg.PoolConfig): Promise<void> {
       await migrate(database)
       return
     } catch (error) {
-      // A step that failed is no matter of patience; its message names it.
+      // A failed migration would fail again, so it is not repeated. Its message names the step.
       const mayPass = isPassingPostgresError(error) || isPassingPostgresError((error as Error).cause)
       if (isConnected && !mayPass) throw error
       if (!mayPass || performance.now() > deadline) {

@@ -10,22 +10,23 @@ import type { Queries } from '../store.js'
 
 /** How write transactions are run. */
 export interface TransactionOptions {
-  /** A text that no transaction of any node had before. */
+  /** A text that no transaction of any node has used before. */
   readonly newMark: () => string
-  /** How long to ask what became of a commit, in milliseconds. */
+  /** How long to ask for the result of a commit, in milliseconds. */
   readonly commitCheckMs: number
   readonly pause: (ms: number) => Promise<void>
   readonly now: () => number
 }
 
 /**
- * Write transactions of one node, one at a time: `idle → open → idle`. They are SERIALIZABLE: whatever nodes do at the same
- * time comes out as if they had done it one after the other, or one of them gets an error (`isConflict`) and runs again. So
- * an operation may decide by what it has read, as on SQLite.
+ * Write transactions of one node, one at a time: `idle → open → idle`. They are SERIALIZABLE: transactions at the same
+ * time have the same result as one after the other, or one of them gets an error (`isConflict`) and runs again. So an
+ * operation may decide from rows that it has read, as on SQLite.
  *
- * A commit whose answer is lost has happened or not, and must be neither repeated nor dropped by guess. Each
- * transaction therefore leaves a mark of its own in `write_mark`. Whoever wants to know puts the same mark there as abandoned: that
- * waits for the transaction if it is still under way; then either its mark is there, or it can never be committed any more.
+ * If the answer to a commit is lost, the commit may have happened or not. It must not be repeated or dropped by guess.
+ * Therefore each transaction inserts its own mark into `write_mark`. To find out, another transaction inserts the same
+ * mark as abandoned. This insert waits for the first transaction if that is still running. Then either the mark is
+ * there already, or the first transaction can never be committed any more.
  */
 export function createPostgresTransactions(
   pool: pg.Pool,

@@ -1,7 +1,9 @@
 import type pg from 'pg'
 import parse from 'pg-connection-string'
 
-/** What `sslmode` may say. PostgreSQL's other modes would go on without a check that the server is the right one. */
+/**
+ * The allowed values of `sslmode`. The other modes of PostgreSQL would not check whether the server is the right one.
+ */
 const TLS_OF: Readonly<Record<string, pg.PoolConfig['ssl']>> = {
   disable: false,
   'no-verify': { rejectUnauthorized: false },
@@ -11,9 +13,9 @@ const TLS_OF: Readonly<Record<string, pg.PoolConfig['ssl']>> = {
 }
 
 /**
- * What the driver needs to know of `postgres://user:password@host:port/database?sslmode=…`. With TLS the server's certificate is
- * checked against the authorities that Node.js knows, NODE_EXTRA_CA_CERTS among them.
- * @throws Error whose message does not hold the password
+ * The options of the driver from `postgres://user:password@host:port/database?sslmode=…`. With TLS the server's
+ * certificate is checked against the authorities that Node.js knows, NODE_EXTRA_CA_CERTS among them.
+ * @throws Error whose message does not contain the password
  */
 export function postgresConfigOf(url: string): pg.PoolConfig {
   let parts: URL

@@ -7,7 +7,7 @@ export interface RunnerAddress {
   readonly id: number
   /** `http://host:port`. */
   readonly address: string
-  /** What the runner there must be called; null: anything. */
+  /** The name that the runner there must have; null: any name. */
   readonly name: string | null
   /** The only key that may answer there; null: any. */
   readonly fingerprint: string | null
@@ -15,7 +15,7 @@ export interface RunnerAddress {
   readonly createdBy: string
   /** The node that dials it; null: none. */
   readonly node: string | null
-  /** Why the last try failed; null: it did not. */
+  /** Why the last try failed; null: it succeeded. */
   readonly problem: string | null
 }
 
@@ -25,7 +25,7 @@ export async function listRunnerAddresses(queries: Queries): Promise<RunnerAddre
   return rows.map(parseRunnerAddress)
 }
 
-/** Null: this address is there already. */
+/** Returns null if this address exists already. */
 export async function insertRunnerAddress(
   queries: Queries,
   given: Pick<RunnerAddress, 'address' | 'name' | 'fingerprint' | 'createdAt' | 'createdBy'>,
@@ -74,7 +74,7 @@ export async function takeRunnerAddress(
   return numUpdatedRows > 0n
 }
 
-/** Notes how the last try of a node went. It changes nothing once another node has the address. */
+/** Stores the result of the last try of a node. It changes nothing if another node has the address now. */
 export async function noteAddressProblem(
   queries: Queries,
   { id, node, problem }: { readonly id: number; readonly node: string; readonly problem: string | null },

@@ -14,7 +14,7 @@ export interface Runner {
   readonly state: RunnerState
   readonly enabled: boolean
   readonly isDefault: boolean
-  /** Who dials: `outbound` is the agent. */
+  /** Which side dials. `outbound`: the agent. */
   readonly mode: string
   readonly fingerprint: string
   /** Raw public keys, base64. */
@@ -25,7 +25,7 @@ export interface Runner {
   readonly version: string
   readonly contract: number
   readonly ansibleVersion: string | null
-  /** How it separates jobs from each other; null: it has not said. */
+  /** How it separates jobs from each other; null: unknown. */
   readonly isolation: string | null
   /**
    * Playbooks at the same time, 0 = no limit: what the agent reports, and what an admin set (the latter wins; null: not
@@ -120,7 +120,7 @@ export async function findConnectedNodes(
   return queries.selectFrom('runner').select(columns).where('id', 'in', ids).execute()
 }
 
-/** No node has the socket of this runner any more, unless it has connected again since. */
+/** Stores that no node has the socket of this runner any more, unless it has connected again meanwhile. */
 export async function clearConnectedNode(queries: Queries, id: number, epoch: number): Promise<void> {
   await queries
     .updateTable('runner')
@@ -202,7 +202,7 @@ export async function insertRunner(queries: Queries, row: Insertable<RunnerTable
 
 /**
  * Changes a runner whose state is still `from`; null when it is not, or the runner is gone. `state` may only be a move
- * of `runners/registration/runner-states.ts`.
+ * of `runners/registration/admin/states.ts`.
  */
 export async function updateRunner(
   queries: Queries,
@@ -214,7 +214,7 @@ export async function updateRunner(
   return parsed(await query.returningAll().executeTakeFirst())
 }
 
-/** The admin who accepted the older copy of a state folder with which this runner goes on. It is returned once. */
+/** The admin who accepted the older copy of a state folder that this runner uses now. It is returned only once. */
 export async function takeAcceptedCopy(queries: Queries, id: number): Promise<string | null> {
   const query = queries.selectFrom('runner').select('copy_accepted_by').where('id', '=', id)
   const acceptedBy = (await query.executeTakeFirst())?.copy_accepted_by ?? null

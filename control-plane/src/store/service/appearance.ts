@@ -1,6 +1,6 @@
 import type { Queries } from '../store.js'
 
-/** What the header of the pages shows. */
+/** The settings that the header of the pages shows. */
 export interface Appearance {
   readonly theme: string
   readonly name: string
@@ -11,7 +11,7 @@ export interface Appearance {
 const ROW = 1
 const AT_FIRST: Appearance = { theme: 'light', name: 'Holdfast', announcement: '', environment: '' }
 
-/** What the header of the pages shows now. */
+/** The present settings of the header of the pages. */
 export async function readAppearance(queries: Queries): Promise<Appearance> {
   const row = await queries
     .selectFrom('appearance')
@@ -21,7 +21,7 @@ export async function readAppearance(queries: Queries): Promise<Appearance> {
   return row ?? AT_FIRST
 }
 
-/** Changes what is given and leaves the rest. */
+/** Changes the given settings. The others stay. */
 export async function changeAppearance(queries: Queries, changes: Partial<Appearance>): Promise<Appearance> {
   const appearance = { ...(await readAppearance(queries)), ...changes }
   await queries

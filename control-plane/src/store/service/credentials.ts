@@ -4,11 +4,11 @@ import type { Selectable } from 'kysely'
 import type { CredentialTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
-/** What is stored of the options of a credential: plain values, which the room of credentials gave their names. */
+/** The stored options of a credential: plain values. The room of credentials chooses their names. */
 const StoredOptions = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()]))
 const storedOptions = Compile(StoredOptions)
 
-/** A credential as the database knows it: its secret is encrypted. Times are milliseconds since the epoch. */
+/** A credential as it is stored, with an encrypted secret. Times are milliseconds since the epoch. */
 export interface StoredCredential {
   readonly id: number
   readonly name: string
@@ -43,7 +43,7 @@ export async function findCredentialByName(queries: Queries, name: string): Prom
   return row ? parseCredential(row) : null
 }
 
-/** @returns null when there is already a credential of that name */
+/** @returns null when there is already a credential with that name */
 export async function insertCredential(queries: Queries, credential: NewCredential): Promise<StoredCredential | null> {
   const row = await queries
     .insertInto('credential')
@@ -55,9 +55,9 @@ export async function insertCredential(queries: Queries, credential: NewCredenti
 }
 
 /**
- * Replaces a credential that is still as it was read, so that two changes at once cannot mix a secret with a name that
- * it is not bound to.
- * @returns null when it was changed or deleted meanwhile, or another one has that name
+ * Replaces a credential if nobody has changed it since it was read. Otherwise two changes at once could combine a
+ * secret with a name that it is not bound to.
+ * @returns null when it was changed or deleted meanwhile, or when another one has that name
  */
 export async function replaceCredential(
   queries: Queries,

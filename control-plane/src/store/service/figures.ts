@@ -5,11 +5,11 @@ export interface StoreFigures {
   readonly jobsByStatus: ReadonlyMap<string, number>
   readonly endedByStatus: ReadonlyMap<string, number>
   readonly runnersByState: ReadonlyMap<string, number>
-  /** What each approved runner last said of itself. */
+  /** The last report of each approved runner about itself. */
   readonly runners: readonly { readonly name: string; readonly spoolBytes: number; readonly runningJobs: number }[]
 }
 
-/** @param endedSince jobs that ended at or after it are counted as ended */
+/** @param endedSince jobs that ended at this time or later are counted as ended */
 export async function readFigures(queries: Queries, endedSince: number): Promise<StoreFigures> {
   const [unfinished, ended, states, runners] = await Promise.all([
     queries

@@ -1,6 +1,6 @@
 import type { Queries } from '../store.js'
 
-/** Who holds a lock since when. A holder that was not heard of for long enough has let go. */
+/** The holder of a lock, and since when. If the holder has been silent for too long, the lock is free. */
 export interface Lock {
   /** As it is shown. */
   readonly holder: string
@@ -10,7 +10,10 @@ export interface Lock {
   readonly touchedAt: number
 }
 
-/** The lock as it is held now; null when it is free. @param silentSince locks touched at or before it are free */
+/**
+ * The present lock; null when it is free.
+ * @param silentSince a lock that was last touched at this time or earlier is free
+ */
 export async function findLock(queries: Queries, name: string, silentSince: number): Promise<Lock | null> {
   const row = await queries
     .selectFrom('lock')
@@ -36,13 +39,13 @@ export async function deleteLock(queries: Queries, name: string): Promise<void> 
   await queries.deleteFrom('lock').where('name', '=', name).execute()
 }
 
-/** Whether somebody held the lock and was not heard of since. @param silentSince see {@link findLock} */
+/** Whether somebody held the lock and has been silent since. @param silentSince see {@link findLock} */
 export async function hasSilentLock(queries: Queries, name: string, silentSince: number): Promise<boolean> {
   const query = queries.selectFrom('lock').select('name').where('name', '=', name)
   return (await query.where('touched_at', '<=', silentSince).executeTakeFirst()) !== undefined
 }
 
-/** Takes a lock away whose holder was not heard of. @returns false when it was taken again, or is gone */
+/** Removes the lock of a silent holder. @returns false when it was taken again, or is gone */
 export async function deleteSilentLock(queries: Queries, name: string, silentSince: number): Promise<boolean> {
   const query = queries.deleteFrom('lock').where('name', '=', name).where('touched_at', '<=', silentSince)
   return (await query.executeTakeFirst()).numDeletedRows > 0n

@@ -1,6 +1,6 @@
 import type { Queries } from '../store.js'
 
-/** A control plane that shares this database. Times are its own clock's. */
+/** A control plane that shares this database. The times are those of its own clock. */
 export interface ServiceNodeRow {
   readonly id: string
   readonly version: string
@@ -20,13 +20,13 @@ export async function insertNode(queries: Queries, node: ServiceNodeRow): Promis
   await queries.insertInto('node').values(node).execute()
 }
 
-/** Notes that a node is there. @returns false when it has been forgotten */
+/** Stores that a node is alive. @returns false when the others have removed its row */
 export async function beatNode(queries: Queries, id: string, time: number): Promise<boolean> {
   const result = await queries.updateTable('node').set({ last_seen: time }).where('id', '=', id).executeTakeFirst()
   return result.numUpdatedRows > 0n
 }
 
-/** @param lastSeen only when it has not moved since */
+/** @param lastSeen the node is removed only if its row has not changed since then */
 export async function deleteNode(queries: Queries, id: string, lastSeen?: number): Promise<void> {
   let query = queries.deleteFrom('node').where('id', '=', id)
   if (lastSeen !== undefined) query = query.where('last_seen', '=', lastSeen)

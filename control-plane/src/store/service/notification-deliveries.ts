@@ -82,7 +82,7 @@ export async function findDelivery(queries: Queries, id: number): Promise<Delive
   return row ? parseDelivery(row) : null
 }
 
-/** Ids and lanes of deliveries that are due and that nobody has, except in some lanes. */
+/** Ids and lanes of deliveries that are due and that no attempt has, except those in some lanes. */
 export function listDue(
   queries: Queries,
   now: number,
@@ -100,7 +100,7 @@ const due = (queries: Queries, now: number) =>
     .where('next_at', '<=', now)
     .where((is) => is.or([is('lease_until', 'is', null), is('lease_until', '<=', now)]))
 
-/** Takes a delivery that is due for one attempt, which is counted. Null: another node has it, or it is not due. */
+/** Takes a due delivery for one attempt, and counts the attempt. Null: another node has it, or it is not due. */
 export async function leaseDelivery(
   queries: Queries,
   id: number,
@@ -118,13 +118,13 @@ export async function leaseDelivery(
 /** What came of an attempt. */
 export interface AttemptEnd {
   readonly state: DeliveryState
-  /** Null: there is no next one. */
+  /** Null: there is no further attempt. */
   readonly nextAt: number | null
   readonly problem: string | null
   readonly endedAt: number | null
 }
 
-/** Stores what came of an attempt. False: the attempt has lost its lease. */
+/** Stores the result of an attempt. False: the attempt has lost its lease. */
 export async function endAttempt(queries: Queries, id: number, lease: string, end: AttemptEnd): Promise<boolean> {
   const { numUpdatedRows } = await queries
     .updateTable('notification_delivery')
@@ -142,7 +142,10 @@ export async function endAttempt(queries: Queries, id: number, lease: string, en
   return numUpdatedRows > 0n
 }
 
-/** Begins anew with a delivery that nobody has at the moment. False: an attempt runs, or there is none with this id. */
+/**
+ * Begins again with a delivery that no attempt has at the moment. False: an attempt runs, or there is no delivery with
+ * this id.
+ */
 export async function retryDelivery(queries: Queries, id: number, now: number): Promise<boolean> {
   const { numUpdatedRows } = await queries
     .updateTable('notification_delivery')

@@ -5,14 +5,14 @@ import { objectOfColumn } from '../sql/json-columns.js'
 import type { Queries } from '../store.js'
 
 const told = v.object({
-  /** The webhook target or mail address by name. */
+  /** The name of the webhook target, or the mail address. */
   recipients: v.array(v.string()),
   channels: v.array(v.string()),
   onStatus: v.array(v.string()),
   onEvent: v.array(v.string()),
 })
 
-/** Who is told of a job by its form or step, and of what. */
+/** Who gets notifications about a job according to its form or step, and about which events. */
 export type DeclaredNotifications = Readonly<v.InferOutput<typeof told>>
 
 const jobShape = v.object({
@@ -29,7 +29,7 @@ const jobShape = v.object({
   end: v.nullable(v.number()),
 })
 
-/** A job as it was when something happened to it. */
+/** A job at the time of an event. */
 export type ToldJob = Readonly<v.InferOutput<typeof jobShape>>
 
 const runnerShape = v.object({
@@ -40,7 +40,7 @@ const runnerShape = v.object({
   fingerprint: v.string(),
 })
 
-/** A runner as it was when something happened to it. */
+/** A runner at the time of an event. */
 export type ToldRunner = Readonly<v.InferOutput<typeof runnerShape>>
 
 const eventSchema = v.variant('kind', [
@@ -62,7 +62,7 @@ const eventSchema = v.variant('kind', [
   v.object({ kind: v.literal('runner'), what: v.picklist(['request', 'lost', 'back']), runner: runnerShape }),
 ])
 
-/** What happened, as it is stored until it is told. */
+/** An event, as it is stored until its deliveries exist. */
 export type NotificationEvent = Readonly<v.InferOutput<typeof eventSchema>>
 
 /** A stored event. */
@@ -72,7 +72,7 @@ export interface StoredNotification {
   readonly event: NotificationEvent
 }
 
-/** Stores that something happened. It belongs into the transaction of the change, so that neither is stored alone. */
+/** Stores an event. It belongs into the transaction of the change, so that both are stored or none. */
 async function noteEvent(queries: Queries, event: NotificationEvent, at: number): Promise<void> {
   const { kind, ...data } = event
   await queries
@@ -81,7 +81,7 @@ async function noteEvent(queries: Queries, event: NotificationEvent, at: number)
     .execute()
 }
 
-/** Stores what happened to a runner, if any target could want it. */
+/** Stores an event of a runner, if there is a target that may want it. */
 export async function noteRunnerEvent(
   queries: Queries,
   what: 'request' | 'lost' | 'back',
@@ -92,7 +92,7 @@ export async function noteRunnerEvent(
   await noteEvent(queries, { kind: 'runner', what, runner: { id, name, host, ip, fingerprint } }, at)
 }
 
-/** Whether any target is turned on. Without one, changes that no form tells of need no event. */
+/** Whether any target is turned on. Without one, only changes that a form wants to tell need an event. */
 async function hasTargets(queries: Queries): Promise<boolean> {
   const query = queries.selectFrom('notification_target').select('id').where('enabled', '=', 1).limit(1)
   return (await query.executeTakeFirst()) !== undefined
@@ -124,7 +124,7 @@ export interface ToldColumns {
   readonly notifications: string | null
 }
 
-/** How a job stands after the change that is told. */
+/** The state of a job after the change. */
 export interface ToldStanding {
   readonly status: JobStatus
   readonly reason: string | null
@@ -149,8 +149,8 @@ function toldJob(row: ToldColumns, { status, reason, end }: ToldStanding): ToldJ
 }
 
 /**
- * Stores what happened to a job, if its form tells of it, or if it ended and a target could want that. Targets get no child
- * jobs: what they are told of is the launch.
+ * Stores an event of a job, if its form wants notifications about it, or if the job ended and a target may want that.
+ * Targets get no events of child jobs, only those of the launch.
  */
 export async function noteJobEvent(
   queries: Queries,
@@ -163,13 +163,13 @@ export async function noteJobEvent(
   await noteEvent(queries, { kind: 'job', what, job: toldJob(row, standing), declared }, at)
 }
 
-/** Whether a form tells its recipients of this. */
+/** Whether a form wants its recipients to get this event. */
 export function tellsOf(declared: DeclaredNotifications, what: string, status: string): boolean {
   const [wanted, word] = what === 'ended' ? [declared.onStatus, status] : [declared.onEvent, what]
   return wanted.includes('any') || wanted.includes(word)
 }
 
-/** The events that have not become deliveries yet, the first ones first. */
+/** The events that have no deliveries yet, the oldest first. */
 export async function listEvents(queries: Queries, limit: number): Promise<StoredNotification[]> {
   const rows = await queries.selectFrom('notification_event').selectAll().orderBy('id').limit(limit).execute()
   return rows.map(({ id, kind, at, data }) => ({
@@ -179,13 +179,13 @@ export async function listEvents(queries: Queries, limit: number): Promise<Store
   }))
 }
 
-/** Removes an event. False: another node did, and has stored its deliveries in the same transaction. */
+/** Removes an event. False: another node has removed it, and has stored its deliveries in the same transaction. */
 export async function takeEvent(queries: Queries, id: number): Promise<boolean> {
   const { numDeletedRows } = await queries.deleteFrom('notification_event').where('id', '=', id).executeTakeFirst()
   return numDeletedRows > 0n
 }
 
-/** Marks an approved runner as lost, or as back. False: another node did. */
+/** Marks an approved runner as lost, or as back. False: another node has done it. */
 export async function markLost(queries: Queries, id: number, lostAt: number | null): Promise<boolean> {
   const query = queries.updateTable('runner').set({ lost_at: lostAt }).where('id', '=', id)
   const isAsBefore = lostAt === null ? sql<boolean>`lost_at is not null` : sql<boolean>`lost_at is null`
@@ -209,7 +209,7 @@ export function listWatchedConnections(queries: Queries): Promise<WatchedConnect
     .execute()
 }
 
-/** Stores what a person did with a job, for those whom its form tells of it. */
+/** Stores the action of a person on a job, for the recipients that its form names. */
 export async function noteAct(
   queries: Queries,
   id: number,

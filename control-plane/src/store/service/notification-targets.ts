@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import type { NotificationTargetTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
-/** A web address that is told of events. */
+/** A web address to which webhooks go. */
 export interface NotificationTarget {
   readonly id: number
   readonly name: string
@@ -17,7 +17,7 @@ export interface NotificationTarget {
   readonly createdBy: string
 }
 
-/** What can change of a target. */
+/** The properties of a target that can change. */
 export type TargetChange = Partial<Pick<NotificationTarget, 'url' | 'secret' | 'events' | 'isEnabled'>>
 
 /** All targets by name. */
@@ -62,7 +62,7 @@ export async function insertTarget(
   return parseTarget(row)
 }
 
-/** Changes what is given; null when there is no such target. */
+/** Changes the given properties; null when there is no such target. */
 export async function changeTarget(
   queries: Queries,
   id: number,
@@ -81,7 +81,7 @@ export async function changeTarget(
   return findTarget(queries, id)
 }
 
-/** Removes a target and gives up what waits for it. False when there is no such target. */
+/** Removes a target and its waiting deliveries. False when there is no such target. */
 export async function deleteTarget(queries: Queries, id: number, now: number): Promise<boolean> {
   const { numDeletedRows } = await queries.deleteFrom('notification_target').where('id', '=', id).executeTakeFirst()
   await queries

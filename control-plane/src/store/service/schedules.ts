@@ -8,11 +8,11 @@ import type { Queries } from '../store.js'
 
 export { MISSED_RUNS, type MissedRuns }
 
-/** What a person says of a schedule. Times are in milliseconds since the epoch. */
+/** The properties of a schedule that a person sets. Times are in milliseconds since the epoch. */
 export interface ScheduleWish {
   readonly name: string
   readonly form: string
-  /** Five parts; null: it starts once, at `onceAt`. */
+  /** A cron expression with five parts; null: it starts once, at `onceAt`. */
   readonly cron: string | null
   readonly timeZone: string
   readonly onceAt: number | null
@@ -43,7 +43,7 @@ export interface Schedule extends ScheduleWish {
   readonly createdAt: number
 }
 
-/** Of one account, or all of them, in the order in which they were made. */
+/** The schedules of one account, or all of them, in the order in which they were made. */
 export async function listSchedules(queries: Queries, ownerId: number | null): Promise<Schedule[]> {
   let query = queries.selectFrom('schedule').selectAll().orderBy('id')
   if (ownerId !== null) query = query.where('user_id', '=', ownerId)
@@ -62,7 +62,10 @@ export async function findSchedule(queries: Queries, id: number): Promise<Schedu
   return row ? parseSchedule(row) : null
 }
 
-/** Those whose time has come, the longest waiting first. @param after the last one of the page before; null: the first page */
+/**
+ * The schedules that are due, the one that waits longest first.
+ * @param after the last one of the page before; null: the first page
+ */
 export async function listDueSchedules(
   queries: Queries,
   now: number,
@@ -104,7 +107,7 @@ export async function insertSchedule(
   return parseSchedule(row)
 }
 
-/** Changes a schedule. Null when it is not as it was read any more: it was changed, started or deleted meanwhile. */
+/** Changes a schedule. Null when it has changed since it was read: somebody changed, started or deleted it. */
 export async function changeSchedule(
   queries: Queries,
   read: Pick<Schedule, 'id' | 'turn'>,
@@ -121,18 +124,18 @@ export async function changeSchedule(
   return row ? parseSchedule(row) : null
 }
 
-/** What came of the time at which a schedule was due. */
+/** The result of a turn of a schedule. */
 export interface ScheduleTurn {
   readonly at: number
   readonly nextAt: number | null
-  /** The job that it started, or why it started none. */
+  /** The job that it started, or the reason why it started none. */
   readonly outcome: { readonly jobId: number } | { readonly problem: string }
 }
 
 /**
- * Ends the turn of a schedule: what came of it, and when the next one is. False when it is not as it was read any more, so
- * that another node has ended this turn, or somebody has changed, paused or deleted the schedule. Whoever stores the job in
- * the same transaction starts it exactly once.
+ * Ends the turn of a schedule: stores its result, and the time of the next turn. False when the schedule has changed
+ * since it was read. Then another node has ended this turn, or somebody has changed, paused or deleted the schedule. If
+ * the caller stores the job in the same transaction, each turn starts exactly one job.
  */
 export async function endScheduleTurn(
   queries: Queries,
@@ -150,7 +153,7 @@ export async function endScheduleTurn(
   return numUpdatedRows > 0n
 }
 
-/** False when there is no such schedule. */
+/** Returns false when there is no such schedule. */
 export async function deleteSchedule(queries: Queries, id: number): Promise<boolean> {
   const { numDeletedRows } = await queries.deleteFrom('schedule').where('id', '=', id).executeTakeFirst()
   return numDeletedRows > 0n

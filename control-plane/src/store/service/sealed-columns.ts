@@ -1,10 +1,10 @@
 import type { Queries } from '../store.js'
 
-/** What is encrypted in one row, and what it is bound to. */
+/** An encrypted value of one row, and the owner that it is bound to. */
 export interface SealedRow {
   readonly key: number
   readonly sealed: Buffer
-  /** What it belongs to, as the room has it that seals it: the name of a credential, a run, a public key. */
+  /** The owner of the value, in the words of the room that seals it: the name of a credential, a run, a public key. */
   readonly owner: string
 }
 
@@ -13,11 +13,14 @@ export interface SealedColumn {
   readonly name: string
   /** Rows after a key, in the order of their keys. */
   read(queries: Queries, after: number, most: number): Promise<SealedRow[]>
-  /** Puts another encryption of the same value in the place of one that is still there. @returns whether it was */
+  /**
+   * Replaces an encryption by another one of the same value, if it is still stored.
+   * @returns whether it was replaced
+   */
   replace(queries: Queries, row: SealedRow, sealed: Buffer): Promise<boolean>
 }
 
-/** Secrets of stored credentials; each belongs to the name of its credential. */
+/** The secrets of stored credentials. Each is bound to the name of its credential. */
 export const credentialSecrets: SealedColumn = {
   name: 'credentials',
   read: (queries, after, most) => namedSecrets(queries, 'credential', after, most),
@@ -33,7 +36,7 @@ export const credentialSecrets: SealedColumn = {
   },
 }
 
-/** Passwords of jobs that have not ended; each belongs to the run of its job. */
+/** The passwords of jobs that have not ended. Each is bound to the run of its job. */
 export const jobSecrets: SealedColumn = {
   name: 'passwords of jobs',
   async read(queries, after, most) {
@@ -54,7 +57,7 @@ export const jobSecrets: SealedColumn = {
   },
 }
 
-/** The private half of the service's key; it belongs to the public one. */
+/** The private half of the service key. It is bound to the public half. */
 export const serviceKeys: SealedColumn = {
   name: 'key of the service',
   async read(queries, after, most) {
@@ -76,7 +79,7 @@ export const serviceKeys: SealedColumn = {
   },
 }
 
-/** The secrets that sign what targets are sent; each belongs to the name of its target. */
+/** The secrets that sign webhooks. Each is bound to the name of its target. */
 export const targetSecrets: SealedColumn = {
   name: 'secrets of notification targets',
   read: (queries, after, most) => namedSecrets(queries, 'notification_target', after, most),
@@ -92,10 +95,10 @@ export const targetSecrets: SealedColumn = {
   },
 }
 
-/** What the secret of a target belongs to. A credential of the same name is something else. */
+/** The owner of the secret of a target. It differs from that of a credential with the same name. */
 export const ownerOfTarget = (name: string): string => `notification target\n${name}`
 
-/** The secrets of a table whose rows have names. */
+/** The encrypted column of a table whose rows have names. */
 function namedSecrets(
   queries: Queries,
   table: 'credential' | 'notification_target',

@@ -3,7 +3,7 @@ import { dialectOf } from './dialect.js'
 
 type ColumnTypeName = 'integer' | 'bigint' | 'text' | RawBuilder<unknown>
 
-/** The few column types that SQLite and PostgreSQL call by different names. */
+/** The few column types that have different names in SQLite and PostgreSQL. */
 export interface ColumnTypes {
   readonly id: ColumnTypeName
   readonly autoIncrement: boolean

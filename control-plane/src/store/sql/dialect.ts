@@ -1,9 +1,9 @@
 import { type Kysely, PostgresAdapter } from 'kysely'
 
-/** The databases that there are words for. */
+/** The supported databases. */
 export type DialectName = 'sqlite' | 'postgres'
 
-/** Which database `database` talks to: for the few statements that have no words in common. */
+/** Which database `database` uses. Needed for the few statements that differ between the two. */
 export function dialectOf<Tables>(database: Kysely<Tables>): DialectName {
   return database.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite'
 }

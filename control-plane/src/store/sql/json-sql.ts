@@ -4,10 +4,9 @@ import type { Database } from '../schema.js'
 import type { Queries } from '../store.js'
 
 /**
- * Rows of a query as objects, for long lists. The database makes one text of all rows: with the drivers a value
- * of its own for every column of every row costs several times what it does in that text. Whoever needs the rows in
- * an order sorts them.
- * @returns what the text says; to be checked by a schema
+ * Rows of a query as objects, for long lists. The database makes one text of all rows. In the drivers, a separate value
+ * for every column of every row costs several times as much. The rows have no order, so the caller sorts them.
+ * @returns the parsed text, which a schema has to check
  */
 export async function selectAsJson<Row extends object>(
   queries: Queries,
@@ -19,7 +18,7 @@ export async function selectAsJson<Row extends object>(
   return readText(queries, query, sql<string>`json_group_array(json_object(${sql.join(members)}))`)
 }
 
-/** PostgreSQL takes twice the time for objects that it takes for arrays; the names are put to the values here. */
+/** PostgreSQL needs twice as much time for objects as for arrays. So it makes arrays, and the names are added here. */
 async function selectAsArrays<Row extends object>(
   queries: Queries,
   query: SelectQueryBuilder<Database, keyof Database, Row>,
@@ -40,8 +39,8 @@ async function readText<Row extends object>(
 }
 
 /**
- * The right side of `in` for any number of texts, as one parameter: one statement serves them all.
- * @param values texts without NUL: SQLite ends a text in JSON there
+ * The right side of `in` for any number of texts, as one parameter. So one statement works for all numbers.
+ * @param values texts without NUL, because SQLite ends a text in JSON at NUL
  */
 export function textsOf(queries: Queries, values: readonly string[]) {
   return dialectOf(queries) === 'postgres'

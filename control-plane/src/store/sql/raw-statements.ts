@@ -2,12 +2,15 @@ import { CompiledQuery, type QueryResult } from 'kysely'
 import { dialectOf } from './dialect.js'
 import type { Queries } from '../store.js'
 
-/** Texts with the numbered parameters of PostgreSQL, by the text with question marks. They are few and constant. */
+/**
+ * The statements with the numbered parameters of PostgreSQL, by the statement with question marks. There are few of
+ * them.
+ */
 const numbered = new Map<string, string>()
 
 /**
- * Runs a statement of the hot path that is written by hand, because building it anew each time would cost more than
- * running it. It has a question mark for each parameter, and no other question mark.
+ * Runs a frequent statement that is written by hand, because building it each time would cost more than running it. It
+ * has a question mark for each parameter, and no other question mark.
  */
 export function runStatement<Row>(
   queries: Queries,

@@ -2,10 +2,10 @@ import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 
 /**
- * Makes the check of a table's columns whose values are of a few words. The types of the queries say which words these are;
- * the check holds the database to it where rows are read, so that a word of another release stops here.
- * A row may have any of the columns.
- * @returns a function that gives the row back. @throws Error that names table and column
+ * Makes the check of those columns of a table that allow only a few words. The types of the queries name these words.
+ * The check compares them with the rows of the database, so that a word of another release causes an error here. A row
+ * may have any of the columns.
+ * @returns a function that returns the row, or throws an error that names table and column
  */
 export function rowParser(table: string, columns: Readonly<Record<string, TSchema>>) {
   const schema = Compile(Type.Partial(Type.Object(columns)))

@@ -1,21 +1,21 @@
 import { chmod, open, stat } from 'node:fs/promises'
 
-/** What SQLite keeps beside the database file; it makes them with the mode of that file. */
+/** The files that SQLite makes beside the database file. They get the mode of that file. */
 const BESIDE = ['', '-wal', '-shm', '-journal']
 
-/** Bits by which others than the owner may do something with a file. */
+/** The bits of a mode that give rights to others than the owner. */
 const OF_OTHERS = 0o077
 
 /**
- * Makes a database file, and what stands beside it, readable for its owner only (0600), whatever its folder or the umask
- * allows. The file is made when it is not there yet, because SQLite would make it with the umask.
- * @param warn told about a file that others may read and whose mode cannot be changed
+ * Makes a database file, and the files beside it, readable only for its owner (0600), whatever its folder or the umask
+ * allows. If the file is missing, it is made here, because SQLite would make it with the mode of the umask.
+ * @param warn called for a file that others may read and whose mode cannot be changed
  */
 export async function keepFilePrivate(path: string, warn: (text: string) => void): Promise<void> {
   try {
     await (await open(path, 'wx', 0o600)).close()
   } catch {
-    // It is there, or cannot be made: SQLite then says so in its own words.
+    // The file exists, or it cannot be made. Then SQLite reports the error itself.
   }
   for (const end of BESIDE) await keepPrivate(path + end, warn)
 }

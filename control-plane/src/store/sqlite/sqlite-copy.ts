@@ -20,14 +20,14 @@ import {
 
 /** Most parameters of one statement. */
 const MAX_PARAMETERS = 900
-/** The number of a row, under a name that no column has. */
+/** The number of a row, with a name that no column has. */
 const ROW_NUMBER = '$row'
 
-/** Opens one state of an SQLite file, beside a control plane that may work on it. @throws UnavailableError */
+/** Opens one state of an SQLite file, while a control plane may work on it. @throws UnavailableError */
 export async function openSqliteSnapshot(path: string): Promise<DatabaseSnapshot> {
   const handle = await openHandle(path, sqlite3.OPEN_READWRITE)
   try {
-    // The first read after it fixes what this handle sees.
+    // The first read after this statement fixes the state that this handle sees.
     await handle.execute('begin')
     const names = await namesIn(handle, "select name from sqlite_master where type = 'table'")
     const tables = names.filter(isOwnTable)
@@ -54,9 +54,9 @@ export async function openSqliteSnapshot(path: string): Promise<DatabaseSnapshot
 }
 
 /**
- * Begins a new SQLite file beside the place of the database; it takes that place when all is in it.
- * @param steps those that made the tables of the copy
- * @param kept where a database that is there goes; null: there must be none
+ * Begins a new SQLite file beside the database. When it is complete, it takes the place of the database.
+ * @param steps the migrations that made the tables of the copy
+ * @param kept the place to which an existing database is moved; null: there must be none
  * @throws ConflictError `database_not_empty`
  */
 export async function fillSqlite(
@@ -74,7 +74,7 @@ export async function fillSqlite(
   const handle = await openHandle(made, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE)
   const database = new Kysely<Database>({ dialect: createSqliteDialect([handle]) })
   await handle.execute('pragma foreign_keys = off')
-  // The file is new, and is thrown away if anything fails.
+  // The file is new, and is removed if anything fails.
   await handle.execute('pragma synchronous = off')
   await migrate(database, migrationsNamed(steps))
   await clearTables(handle)
@@ -134,14 +134,14 @@ async function insertRows(handle: Statements, table: string, rows: readonly Copi
   }
 }
 
-/** Steps may put rows into their tables. */
+/** Migrations may insert rows into their tables. */
 async function clearTables(handle: Statements): Promise<void> {
   for (const name of await namesIn(handle, "select name from sqlite_master where type = 'table'")) {
     if (isOwnTable(name)) await handle.run(`delete from ${quoted(name)}`, [])
   }
 }
 
-/** The rows as SQLite's driver gives them: numbers, texts, bytes, null. */
+/** The rows as the driver of SQLite returns them: numbers, texts, bytes, null. */
 function rowsIn(handle: Statements, statement: string, parameters: readonly unknown[]): Promise<CopiedRow[]> {
   return handle.all(statement, parameters) as Promise<CopiedRow[]>
 }
@@ -150,7 +150,7 @@ async function namesIn(handle: Statements, statement: string): Promise<string[]>
   return (await rowsIn(handle, statement, [])).map(({ name }) => String(name))
 }
 
-/** A database in which nobody has done anything: no account and no job. */
+/** Whether nobody has used a database yet: it has no account and no job. */
 async function isEmpty(path: string): Promise<boolean> {
   const handle = await openHandle(path, sqlite3.OPEN_READWRITE)
   try {

@@ -11,7 +11,7 @@ import type { Statements } from './sqlite-statements.js'
 
 /**
  * Kysely over handles of the `sqlite3` package. Several handles may serve one reading instance in turn; a writing
- * instance has exactly one, whose transactions are the group commit's business (sqlite-store.ts).
+ * instance has exactly one, and the group commit controls its transactions (sqlite-store.ts).
  */
 export function createSqliteDialect(handles: readonly Statements[]): Dialect {
   const connections = handles.map(createConnection)
@@ -39,7 +39,7 @@ export function createSqliteDialect(handles: readonly Statements[]): Dialect {
   }
 }
 
-/** A step of the tables is whole or was never there: SQLite changes tables inside transactions like rows. */
+/** A migration is done completely or not at all, because SQLite changes tables inside transactions, like rows. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true

@@ -2,8 +2,8 @@ import { UnavailableError, messageOf } from '../../errors.js'
 import type { Statements } from './sqlite-statements.js'
 
 /**
- * Codes of errors that say nothing about the statement, only that the file cannot be had now: locked by another process,
- * disk full, input or output failed, mounted read-only, no file descriptor left.
+ * Codes of errors that tell nothing about the statement. They only mean that the file is not usable now: locked by
+ * another process, disk full, input or output failed, mounted read-only, no file descriptor left.
  */
 const PASSING_CODES: ReadonlySet<unknown> = new Set([
   'SQLITE_BUSY',
@@ -17,24 +17,29 @@ const PASSING_CODES: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * SQLite calls the file damaged as soon as one read of it fails with EIO. So this word says as little about the file as an
- * error of the disk does. It is not waited for like the others: a file that is damaged for good stays so, and writes that
- * do not meet the damage must not wait behind one that does.
+ * SQLite calls the file damaged as soon as one read of it fails with EIO. So this code tells nothing about the file,
+ * like an error of the disk. But writes do not wait for its end as with the other codes. A damaged file stays damaged,
+ * and writes that do not meet the damage must not wait behind one that does.
  */
 const UNSURE_CODE = 'SQLITE_CORRUPT'
 
-/** True for an error that may be over without anybody changing the request. */
+/** True for an error that may pass, so the same request may succeed later. */
 export function isPassingSqliteError(error: unknown): boolean {
   if (error instanceof UnavailableError) return error.code === 'database_unavailable'
   return error instanceof Error && 'code' in error && PASSING_CODES.has(error.code)
 }
 
-/** True for an error after which only new handles help (sqlite-handles.ts): SQLite has tried for seconds to get a lock. */
+/**
+ * True for an error after which only new handles help (sqlite-handles.ts). SQLite has then tried for seconds to get a
+ * lock.
+ */
 export function isStuck(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SQLITE_PROTOCOL'
 }
 
-/** What whoever gave a statement is told: a database that cannot be had now in the words of the house, else the error itself. */
+/**
+ * The error for the caller of a statement: UnavailableError if the database is not usable now, else the error itself.
+ */
 export function asRefusal(error: unknown): unknown {
   if (error instanceof UnavailableError || !(isPassingSqliteError(error) || isUnsure(error))) return error
   const message = `the database cannot be used now: ${messageOf(error)}`
@@ -45,7 +50,7 @@ function isUnsure(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === UNSURE_CODE
 }
 
-/** The same handle for readers: a database that cannot be had now is said in the words of the house. */
+/** The same handle for readers. It turns errors of an unusable database into UnavailableError. */
 export function asReader(statements: Statements): Statements {
   return {
     ...statements,

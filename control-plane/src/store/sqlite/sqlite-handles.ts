@@ -1,36 +1,36 @@
 import { UnavailableError, messageOf } from '../../errors.js'
 import type { Statements } from './sqlite-statements.js'
 
-/** Most statements that one reading handle is given at once; the others wait here, where they can still be refused. */
+/** Most statements that one reading handle gets at once. The others wait here, where they can still be refused. */
 const READS_AT_ONCE = 2
 
 const CODE = 'database_unavailable'
 const RENEWED = 'the database cannot be used now: its file is opened anew'
 
-/** Opens the handles of this process on one database file. What it opened it closes again when it fails. */
+/** Opens the handles of this process on one database file. If this fails, it closes the handles that it has opened. */
 export interface HandleMaker {
-  /** The handle that writes, and then those that read. */
+  /** The handle for writes, and then those for reads. */
   open(): Promise<readonly Statements[]>
   /** True for an error after which only new handles help. */
   isStuck(error: unknown): boolean
-  /** Told when the handles are opened anew, and when that did not succeed. */
+  /** Called when the handles are opened again, and when that fails. */
   warn(text: string): void
 }
 
-/** The handles of this process on one database file, which can all be closed and opened anew together. */
+/** The handles of this process on one database file. All of them can be closed and opened again together. */
 export interface Handles {
-  /** These stay the same for their users while the handles behind them are replaced. */
+  /** Users of these objects notice nothing when the handles behind them are replaced. */
   readonly writer: Statements
   readonly readers: readonly Statements[]
   /**
    * Replaces all handles when one of them is stuck. No transaction may be open.
    * @returns true when they were replaced
-   * @throws UnavailableError when that cannot be done now; the next call tries again
+   * @throws UnavailableError when this is not possible now. The next call tries again
    */
   renewIfStuck(): Promise<boolean>
   /**
-   * From now on a stuck handle is not replaced: whoever needs it is refused at once. Opening the file anew takes SQLite ten
-   * seconds while the locks still fail, and a process that is about to end has no use for it.
+   * From now on a stuck handle is not replaced. Callers that need it are refused at once. While the locks still fail,
+   * SQLite needs ten seconds to open the file again. A process that is about to end does not need it.
    */
   renewNoMore(): void
   close(): Promise<void>
@@ -41,22 +41,23 @@ interface Place {
   handle: Statements | null
   given: number
   readonly waiting: (() => void)[]
-  /** Told when the last statement that was given to the handle has ended. */
+  /** Called when the last statement of the handle has ended. */
   drained: (() => void) | null
 }
 
 /**
- * Opens the handles. SQLite keeps in the memory of the process which locks it has. When the system refuses to take a lock
- * back (ENOLCK), SQLite believes for ever that it has it, and other handles of the process wait for it in vain:
- * SQLITE_PROTOCOL. SQLite forgets its locks when the last handle of the process on that file is closed, and the kernel
- * drops them then too. So all handles are closed first, and only then is one opened: no handle is left that believes in a
- * lock which closing took away. The lock that keeps a second control plane out is on another file and stays.
- * @param onStuck told when a handle is found stuck, and for every read that is refused since; it has to see to it that
- *   `renewIfStuck` is called
+ * Opens the handles. SQLite stores in the memory of the process which locks it has. If the system fails to release a
+ * lock (ENOLCK), SQLite believes for ever that it still has the lock. Other handles of the process then wait for it in
+ * vain: SQLITE_PROTOCOL. SQLite forgets its locks when the last handle of the process on that file is closed. The
+ * kernel then drops them, too. So all handles are closed first, and only then new ones are opened. Otherwise a
+ * remaining handle would believe in a lock that the closing has removed. The lock that keeps out a second control plane
+ * is on another file and stays.
+ * @param onStuck called when a handle is found stuck, and for every read that is refused after that. It has to make
+ * sure that `renewIfStuck` is called
  */
 export async function openHandles(maker: HandleMaker, onStuck: () => void): Promise<Handles> {
   const places = (await maker.open()).map((handle): Place => ({ handle, given: 0, waiting: [], drained: null }))
-  /** Handles that are closed or shall be: while one is open, SQLite forgets nothing. */
+  /** The handles that are closed or have to be closed. While one of them is open, SQLite forgets no lock. */
   let closing: Statements[] = []
   let isStuck = false
   let mayRenew = true
@@ -113,7 +114,7 @@ export async function openHandles(maker: HandleMaker, onStuck: () => void): Prom
   }
 
   const [writer, ...readers] = places.map((place, at): Statements => {
-    // A transaction that is open goes on to its end: only reads are refused.
+    // An open transaction goes on to its end. Only reads are refused.
     const use = at === 0 ? give : read
     return throughPlace((run) => use(place, run))
   })
@@ -142,7 +143,7 @@ function throughPlace(use: <T>(run: (handle: Statements) => Promise<T>) => Promi
     all: (sql, parameters) => use((handle) => handle.all(sql, parameters)),
     run: (sql, parameters) => use((handle) => handle.run(sql, parameters)),
     execute: (sql) => use((handle) => handle.execute(sql)),
-    // Only all of them are closed, together.
+    // The handles are only closed all together.
     close: () => Promise.resolve(),
   }
 }

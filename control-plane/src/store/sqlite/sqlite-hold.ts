@@ -7,10 +7,10 @@ import { keepFilePrivate } from './private-file.js'
 import { openHandle } from './sqlite-handle.js'
 import type { Statements } from './sqlite-statements.js'
 
-/** How long two control planes that start at the same moment may be in each other's way, in milliseconds. */
+/** How long two control planes that start at the same moment may disturb each other, in milliseconds. */
 const HOLD_WAIT_MS = 10_000
 
-/** Who holds a database, for the one that is refused. */
+/** The process that holds a database, for the message to the process that is refused. */
 export interface Holder {
   readonly pid: number
   readonly host: string
@@ -18,9 +18,9 @@ export interface Holder {
   readonly since: number
 }
 
-/** That this process is the only control plane on a database file. */
+/** Shows that this process is the only control plane on a database file. */
 export interface DatabaseHold {
-  /** Lets another one in. The end of the process does the same, however it ends. */
+  /** Releases the file for another control plane. The end of the process does the same, however it ends. */
   close(): Promise<void>
 }
 
@@ -30,18 +30,19 @@ const TABLE =
   'create table if not exists holder (id integer primary key, token text, pid integer, host text, since integer)'
 
 /**
- * Takes the database file for this process alone. Two control planes on one file do not know of each other: both take in
- * runners and give up each other's jobs.
+ * Takes the database file for this process alone. Two control planes on one file would not know of each other. Both
+ * would accept runners, and abandon the jobs of the other one.
  *
- * Beside the database is a small one of its own (`-lock`), in which a write transaction stays open for life. So the kernel
- * has the lock: it goes with the process at once, however that ends, and it counts in every container that has the
- * file. Nobody who reads or backs up the database itself meets it. The lock lets others read: they find who has it.
+ * Beside the database is a small second one (`-lock`). In it a write transaction stays open as long as the process
+ * lives. So the kernel holds the lock. It is released at once when the process ends, however it ends, and it counts in
+ * every container that has the file. It does not disturb programs that read or back up the database itself. Others may
+ * read the small database, so they find out who has the lock.
  *
  *   begin → the row is not ours → write it, commit, begin again → the row is ours: held
  *
- * Between commit and begin another process may come; then the row is not ours any more. So whoever holds the lock is
- * always the one that the row names.
- * @param token a text that no other process has
+ * Another process may come between commit and begin. Then the row is not ours any more. So the row always names the
+ * process that holds the lock.
+ * @param token a text that no other process uses
  * @throws DatabaseHeldError when another process has it, UnavailableError when the lock file cannot be opened
  */
 export async function holdSqliteFile(
@@ -77,7 +78,9 @@ async function begins(handle: Statements): Promise<boolean> {
   }
 }
 
-/** Writes who holds the database, which ends the transaction. False: the disk is full. The lock is still held. */
+/**
+ * Writes which process holds the database. This ends the transaction. False: the disk is full. The lock is still held.
+ */
 async function writes(
   handle: Statements,
   { token, pid, host, since }: Holder & { readonly token: string },
@@ -106,7 +109,7 @@ async function holderIn(handle: Statements): Promise<v.InferOutput<typeof Holder
     const [row] = await handle.all('select token, pid, host, since from holder where id = 1', [])
     return v.is(HolderRow, row) ? row : null
   } catch {
-    // Nobody has written it yet.
+    // No process has written the row yet.
     return null
   }
 }
@@ -123,7 +126,7 @@ async function heldBy(handle: Statements, path: string): Promise<DatabaseHeldErr
   )
 }
 
-/** The file itself, so that whoever comes by a symbolic link meets the same lock. */
+/** The real path of the file, so that a process that uses a symbolic link finds the same lock. */
 async function resolved(path: string): Promise<string> {
   try {
     return await realpath(path)

@@ -1,6 +1,6 @@
 import type sqlite3 from 'sqlite3'
 
-/** Prepared statements kept for use again; beyond this many the least recently used goes. */
+/** Most prepared statements that are kept. Beyond this number, the least recently used one is removed. */
 const MAX_STATEMENTS = 200
 
 /** The result of a statement that changes rows. */
@@ -9,7 +9,7 @@ export interface RunResult {
   readonly lastId: number
 }
 
-/** One SQLite handle with its prepared statements, as promises. */
+/** One SQLite handle with its prepared statements. Its functions return promises. */
 export interface Statements {
   all(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
   run(sql: string, parameters: readonly unknown[]): Promise<RunResult>
@@ -18,9 +18,9 @@ export interface Statements {
   close(): Promise<void>
 }
 
-/** Runs statements on a handle, with promises. */
+/** Runs statements on a handle, and returns promises. */
 export function createStatements(handle: sqlite3.Database): Statements {
-  /** Promises, so that two who ask for the same text at once share one statement. */
+  /** Promises, so that two callers with the same text at the same time share one statement. */
   const prepared = new Map<string, Promise<sqlite3.Statement>>()
 
   function prepare(sql: string): Promise<sqlite3.Statement> {
@@ -40,7 +40,7 @@ export function createStatements(handle: sqlite3.Database): Statements {
     prepared.set(sql, made)
     const oldest = prepared.keys().next()
     if (prepared.size > MAX_STATEMENTS && !oldest.done) {
-      // Runs that were given to it before end before it does.
+      // Statements that were given to the handle before end before the handle is closed.
       void prepared.get(oldest.value)?.then((statement) => statement.finalize())
       prepared.delete(oldest.value)
     }
@@ -58,7 +58,7 @@ export function createStatements(handle: sqlite3.Database): Statements {
       const statement = await prepare(sql)
       return new Promise((resolve, reject) => {
         statement.run(parameters, function (error) {
-          // A statement that is kept open would hold its locks; reset ends it.
+          // A kept statement would still hold its locks. A reset releases them.
           if (error) statement.reset(() => reject(error))
           else resolve({ changes: this.changes, lastId: this.lastID })
         })

@@ -19,27 +19,27 @@ import type { Statements } from './sqlite-statements.js'
 import { createStoreCheck } from '../engine/store-check.js'
 import type { Store } from '../store.js'
 
-/** Handles that serve reads in turn, so that one long query does not hold up the others. */
+/** Number of handles that serve reads in turn, so that one long query does not delay the others. */
 const READERS = 2
 
 /** How long a write waits for a database that is locked or cannot be written before it is refused, in milliseconds. */
 const TIMEOUT_MS = 10_000
 
-/** How long opening waits for other processes to let the log be brought into the main file, in milliseconds. */
+/** How long opening waits for other processes before the log can be copied into the main file, in milliseconds. */
 const MOVE_LOG_MS = 30_000
 
-/** The same when the file is opened anew: then requests are refused meanwhile, and it is tried again. */
+/** The same when the file is opened again. Requests are refused meanwhile, and it is tried again. */
 const MOVE_LOG_AGAIN_MS = 2000
 
 /**
  * Opens (and creates) the database file and brings its tables up to date. WAL with `synchronous=FULL`: a commit is on
- * the disk before anybody is told. One handle writes, others read; sharing a handle would mix transactions.
+ * the disk before anybody learns of it. One handle writes, and others read. A shared handle would mix transactions.
  *
- * A commit whose sync failed does not count: the log's index is not moved on, nobody reads it, and the next commit writes
- * all its frames anew over it, so that its own sync covers them. Only a process that is killed in between leaves such a
- * commit behind for the next one to find, see `moveLogIntoFile`.
- * @param warn told when others may read the file and that cannot be changed
- * @throws UnavailableError when the file cannot be opened or what it holds cannot be made durable
+ * A commit whose sync failed does not count. The index of the log is not moved on, so nobody reads the commit. The next
+ * commit writes all its frames over it again, and its own sync covers them. Only a process that is killed in between
+ * leaves such a commit for the next process, see `moveLogIntoFile`.
+ * @param warn called when others may read the file and this cannot be changed
+ * @throws UnavailableError when the file cannot be opened or its content cannot be made durable
  */
 export async function openSqliteStore(
   path: string,
@@ -47,10 +47,11 @@ export async function openSqliteStore(
   tables: Tables = 'brought up to date',
 ): Promise<Store> {
   await keepFilePrivate(path, warn)
-  // The first opening may have to wait for others; a later one is tried again by whoever needs it.
+  // The first opening may have to wait for other processes. A later one is tried again by the next caller that needs
+  // it.
   let mostMs = MOVE_LOG_MS
   const open = (): Promise<Statements[]> => openAll(path, mostMs)
-  // Nobody reads before the store is there.
+  // There are no readers before the store exists.
   let renew = (): void => undefined
   const handles = await openHandles({ open, isStuck, warn }, () => renew())
   mostMs = MOVE_LOG_AGAIN_MS
@@ -70,15 +71,15 @@ export async function openSqliteStore(
   renew = () => {
     if (isAsked) return
     isAsked = true
-    // Every write begins with a look whether the handles are to be replaced.
+    // Every write first checks whether the handles have to be replaced.
     const asked = commits.write('store.renew', () => Promise.resolve())
-    // Refused while the file cannot be opened: the next read asks again.
+    // Reads are refused while the file cannot be opened. The next read tries again.
     asked.catch(() => undefined).finally(() => (isAsked = false))
   }
   return createStore(handles, commits)
 }
 
-/** Opens all handles. @throws what the first one that failed threw; then none is open */
+/** Opens all handles. @throws the error of the first one that failed; then none is open */
 async function openAll(path: string, mostMs: number): Promise<Statements[]> {
   const opened: Statements[] = []
   const openOne = async (mode: number): Promise<Statements> => {
@@ -112,7 +113,8 @@ function createStore(handles: Handles, commits: GroupCommit<Kysely<Database>>): 
       handles.renewNoMore()
       commits.limitWaits(ms)
     },
-    // Setting this number, which nothing uses, to what it is writes a page and thereby tells whether that is possible.
+    // Nothing uses this number. Setting it to its present value writes a page, and so shows whether writing is
+    // possible.
     check: createStoreCheck(read, commits, (queries) => sql`pragma user_version = 0`.execute(queries)),
     async close() {
       await commits.close()
@@ -128,11 +130,11 @@ function transactionsOf(handles: Handles, queries: Kysely<Database>): WriteTrans
   return {
     queries,
     async begin() {
-      // No transaction is open here, so the handles may be replaced.
+      // No transaction is open now, so the handles may be replaced.
       const isNew = await handles.renewIfStuck()
       const isUnsure = isNew && commitFailed
       commitFailed &&= !isNew
-      // Opening the file may have found in its log what the failed commit had written. So its writes must not run again.
+      // Opening the file may have found the failed commit in its log. So its writes must not run again.
       if (isUnsure) throw new OutcomeUnknownError('the file was opened anew after a commit had failed')
       await writer.run('begin immediate', [])
     },
@@ -141,7 +143,7 @@ function transactionsOf(handles: Handles, queries: Kysely<Database>): WriteTrans
       await writer.run('commit', [])
       commitFailed = false
     },
-    // After some errors (disk full) SQLite has rolled back by itself and a second rollback is an error of no meaning.
+    // After some errors (disk full) SQLite has already rolled back. Then the error of a second rollback means nothing.
     rollback: () =>
       writer.run('rollback', []).then(
         () => undefined,
@@ -153,10 +155,11 @@ function transactionsOf(handles: Handles, queries: Kysely<Database>): WriteTrans
 }
 
 /**
- * Brings what an earlier process left in the log into the main file, synced. What is found there may be a commit whose
- * sync failed before that process was killed: it can be read, but a failed sync is not repeated by a later one, so it
- * may be gone after a power loss. Copied and synced it is as good as any other, and only then may a runner hear of it.
- * @throws UnavailableError when that cannot be done
+ * Copies the log that an earlier process left into the main file, and syncs that file. The log may have a commit whose
+ * sync failed before that process was killed. This commit can be read, but a later sync does not repeat the failed one,
+ * so it may be gone after a power loss. After the copy and its sync it is as safe as any other commit. Only then may a
+ * runner learn of it.
+ * @throws UnavailableError when this cannot be done
  */
 async function moveLogIntoFile(path: string, writer: Statements, mostMs: number): Promise<void> {
   const deadline = performance.now() + mostMs
@@ -169,7 +172,7 @@ async function moveLogIntoFile(path: string, writer: Statements, mostMs: number)
   }
 }
 
-/** Null when everything is in the main file, else why not. */
+/** Returns null when everything is in the main file, else the reason why not. */
 async function moveLogOnce(writer: Statements): Promise<string | null> {
   try {
     const [row] = (await writer.all('pragma wal_checkpoint(full)', [])) as { log: number; checkpointed: number }[]

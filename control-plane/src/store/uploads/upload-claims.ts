@@ -1,11 +1,11 @@
 import type { Queries } from '../store.js'
 
-/** What an upload that is under way will take. */
+/** The space that an unfinished upload will use. */
 export interface UploadClaim {
   readonly ownerId: number
-  /** The most that its file will have. */
+  /** The largest possible size of its file, in bytes. */
   readonly bytes: number
-  /** How much of it is on the disk. */
+  /** How many bytes of it are on the disk. */
   readonly written: number
   readonly now: number
 }
@@ -28,12 +28,12 @@ export async function deleteUploadClaim(queries: Queries, id: number): Promise<v
   await queries.deleteFrom('upload_claim').where('id', '=', id).execute()
 }
 
-/** Removes the claims that were not touched since `before`: the node that had them is gone. */
+/** Removes the claims that were not touched since `before`, because their node is gone. */
 export async function deleteOldUploadClaims(queries: Queries, before: number): Promise<void> {
   await queries.deleteFrom('upload_claim').where('touched_at', '<', before).execute()
 }
 
-/** Bytes of all uploads, of one owner or of everybody: those that are stored, and those under way. */
+/** Bytes of all uploads, stored and unfinished ones, of one owner or of everybody. */
 export async function uploadedBytes(queries: Queries, ownerId: number | null): Promise<number> {
   let stored = queries.selectFrom('upload').select(({ fn }) => fn.sum<number | string | null>('size').as('bytes'))
   let coming = queries
@@ -49,7 +49,7 @@ export async function uploadedBytes(queries: Queries, ownerId: number | null): P
 
 /**
  * Bytes that claims will still write to the disk.
- * @param upTo the last claim that counts: one that came later leaves the earlier ones their room
+ * @param upTo the last claim that counts. Later claims leave the space of earlier ones free
  */
 export async function bytesToCome(queries: Queries, upTo: number): Promise<number> {
   const row = await queries

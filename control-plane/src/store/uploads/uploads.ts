@@ -5,13 +5,13 @@ import type { Queries } from '../store.js'
 /** An upload as it is stored. */
 export type UploadRow = Selectable<UploadTable>
 
-/** An upload that a job has, with the field that it is in. */
+/** An upload of a job, and the field that has it. */
 export interface JobFile extends UploadRow {
   readonly job_id: number
   readonly field: string
 }
 
-/** How many names are asked for in one statement. */
+/** Number of names in one statement. */
 const MAX_NAMES = 500
 
 /** Stores an upload. @returns its id */
@@ -25,7 +25,7 @@ export async function findUpload(queries: Queries, storedName: string): Promise<
   return row ?? null
 }
 
-/** Which of these stored names belong to an upload. */
+/** Selects the stored names that belong to an upload. */
 export async function findStoredNames(queries: Queries, names: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()
   for (let first = 0; first < names.length; first += MAX_NAMES) {
@@ -37,9 +37,9 @@ export async function findStoredNames(queries: Queries, names: readonly string[]
 }
 
 /**
- * Notes which uploads a job has, in the transaction that makes the job.
+ * Stores which uploads a job has, in the transaction that makes the job.
  * @param files upload ids by field
- * @returns the fields whose upload was removed meanwhile; when there are any, nothing was noted
+ * @returns the fields whose upload was removed meanwhile. If there are any, nothing was stored
  */
 export async function linkJobFiles(
   queries: Queries,
@@ -72,8 +72,8 @@ export function findJobFiles(queries: Queries, jobIds: readonly number[]): Promi
 }
 
 /**
- * Removes the uploads that no job refers to: those that had a job at once, those that never had one when they are older
- * than `before`.
+ * Removes the uploads that no job refers to. An upload that had a job is removed at once. One that never had a job is
+ * removed when it is older than `before`.
  * @returns their stored names
  */
 export async function deleteUnusedUploads(queries: Queries, before: number): Promise<string[]> {

@@ -5,8 +5,8 @@ import { HOST_WEB } from './web.js'
 const LONGEST = 4 * 1024 * 1024
 
 /**
- * Answers what a script asks of the machine outside of its engine: JSON in, JSON out, so that nothing but data passes.
- * A refusal comes back as one, with the name of its error; nothing is thrown.
+ * Answers a call of a script to the machine outside of its engine: JSON in, JSON out, so that only data passes. A
+ * refusal is an answer, too, with the name of its error. It never throws.
  * @param question `[function, ...arguments]`; numbers and dates that JSON cannot hold are `{"$": text}`, see `valueOf`
  */
 export function answerHostCall(question: string, intl: HostIntl): string {
@@ -40,7 +40,7 @@ function answerOf([name, ...given]: readonly unknown[], intl: HostIntl): unknown
   }
 }
 
-/** What was meant: `{"$": "undefined"}`, `{"$": "-0"}`, `{"$": "NaN"}`, `{"$": "12n"}` and whatever JSON says itself. */
+/** The value behind `{"$": "undefined"}`, `{"$": "-0"}`, `{"$": "NaN"}`, `{"$": "12n"}`, or the JSON value itself. */
 function valueOf(given: unknown): unknown {
   if (typeof given !== 'object' || given === null || !('$' in given)) return given
   const text = String(given.$)

@@ -1,4 +1,4 @@
-/** What of `Intl` has objects with a format of their own. */
+/** The parts of `Intl` whose objects have their own options. */
 const CONSTRUCTORS = {
   DateTimeFormat: Intl.DateTimeFormat,
   NumberFormat: Intl.NumberFormat,
@@ -11,7 +11,7 @@ const CONSTRUCTORS = {
 /** The constructors of `Intl` that scripts of forms may use. */
 export type IntlKind = keyof typeof CONSTRUCTORS
 
-/** What a script may ask of such an object; nothing else of it can be reached. */
+/** The functions of such an object that a script may call. It cannot reach anything else. */
 const METHODS: Record<IntlKind, readonly string[]> = {
   DateTimeFormat: ['format', 'formatToParts', 'formatRange', 'formatRangeToParts', 'resolvedOptions'],
   NumberFormat: ['format', 'formatToParts', 'formatRange', 'formatRangeToParts', 'resolvedOptions'],
@@ -22,10 +22,13 @@ const METHODS: Record<IntlKind, readonly string[]> = {
   DisplayNames: ['of', 'resolvedOptions'],
 }
 
-/** Making one takes longer than using it a hundred times, and a sort uses one for each pair. */
+/**
+ * The objects are kept, because making one takes longer than using it a hundred times, and a sort uses one for each
+ * pair.
+ */
 const MAX_KEPT = 200
 
-/** Says how texts, numbers and dates are written and sorted. */
+/** Formats and sorts texts, numbers and dates. */
 export interface HostIntl {
   /** @throws RangeError, TypeError as `Intl` does */
   use(kind: string, locales: unknown, options: unknown, method: string, values: readonly unknown[]): unknown
@@ -37,9 +40,9 @@ export interface HostIntl {
 type Locales = string | string[] | undefined
 
 /**
- * Node's own `Intl`, for scripts that run in an engine without one. Pure: nothing but what is asked decides, and the
- * locale and the time zone of the machine.
- * @param locale where a script names none, or none that there is; null: that of the machine
+ * The `Intl` of Node.js, for scripts that run in an engine without it. The results depend only on the arguments, and on
+ * the locale and the time zone of the machine.
+ * @param locale used when a script names none or an unknown one; null: that of the machine
  */
 export function createHostIntl(locale: string | null = null): HostIntl {
   const kept = new Map<string, object>()

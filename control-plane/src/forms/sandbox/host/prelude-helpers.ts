@@ -1,13 +1,14 @@
 /**
- * The helpers that forms of the product family know, as far as they only work with what they are given. A name below `fn`
- * or `fnc` that is none of them says so when it is called.
+ * The helper functions of the product family that use only their arguments. A call of another name below `fn` or `fnc`
+ * fails and says so.
  */
 export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
   const global = (name, value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
 
   /**
-   * The next name after the highest number, or the smallest gap between two neighbours of the list; otherwise when
-   * nothing fits. As in AnsibleForms, the list keeps its order, and the pattern around the # is a regular expression.
+   * The name with the next number after the highest one, or with the smallest number of a gap between two neighbours of
+   * the list. If nothing fits, it is the given default. As in AnsibleForms, the list keeps its order, and the pattern
+   * around the # is a regular expression.
    */
   function fnGetNumberedName(list, pattern, otherwise, fillGaps = false) {
     if (!Array.isArray(list)) return otherwise
@@ -15,7 +16,7 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
     if (!digits) return otherwise
     const places = digits[0].length
     const shape = new RegExp('^' + pattern.replace(digits[0], '([0-9]{' + places + '})') + '$')
-    // A pattern with a group of its own names two numbers, so nothing fits it.
+    // If the pattern itself has a group, there are two numbers, so nothing fits.
     const numbers = list
       .map((name) => shape.exec(name))
       .filter((found) => found && found.length === 2 && Number(found[1]) > 0)
@@ -26,7 +27,7 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
     return pattern.replace(digits[0], String(next).padStart(places, '0'))
   }
 
-  /** The same on the server: a list that is missing is a fault of the form there, not the first name. */
+  /** The same on the server. There, a missing list is a mistake of the form, and does not give the first name. */
   function numberedNameOnServer(list, ...rest) {
     if (!Array.isArray(list)) throw new Error('fn.fnGetNumberedName was given no list')
     return fnGetNumberedName(list, ...rest)
@@ -48,7 +49,7 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
 
   class Rows extends Array {
     static get [Symbol.species]() { return Rows }
-    /** Any of the objects fits, with all of its properties; an asterisk stands for any letters. */
+    /** An entry fits if all properties of one of the objects fit. An asterisk stands for any characters. */
     filterBy(...wanted) {
       const fits = (value, wish) => {
         if (typeof wish !== 'string' || !wish.includes('*')) return value === wish
@@ -86,7 +87,7 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
   }
   const fnArray = { from: (list) => Rows.from(list) }
 
-  /** Sorts by a name, a list of names, or objects that say more of each; an empty name means the entries themselves. */
+  /** Sorts by a name, a list of names, or objects with more options. An empty name means the entries themselves. */
   function fnSort(list, order) {
     if (order === undefined || order === null || order === '') return [...list]
     const orders = [order].flat().flatMap((one) => (typeof one === 'string' ? [[one, {}]] : Object.entries(one)))
@@ -135,7 +136,7 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
   }
 
   const { stringify, parse } = JSON
-  /** What stands for the answer while it is not there. The service asks, and runs the script again. */
+  /** The placeholder for an answer that is not known yet. The service asks, and runs the script again. */
   class Pending extends Error {}
   const ask = (name, given) => {
     const answer = parse(askHost(stringify([name, given])))
@@ -143,12 +144,12 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
     if ('reason' in answer) throw new Error(answer.reason)
     return answer.ok
   }
-  /** The place of the sort order among what a function is given. It is applied here, to the answer. */
+  /** The position of the sort order among the arguments of a function. The order is applied here, to the answer. */
   const SORTS = {
     ...{ fnRestBasic: 5, fnRestJwt: 5, fnRestJwtSecure: 5, fnRestAdvanced: 5 },
     ...{ fnJq: 2, fnReadYamlFile: 2, fnReadJsonFile: 2 },
   }
-  /** Nothing that follows runs without the answer. */
+  /** Without the answer, the code after such a call never runs. */
   const whenThere = async (read) => {
     try {
       return read()

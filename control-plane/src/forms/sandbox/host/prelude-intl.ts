@@ -1,6 +1,7 @@
 /**
- * What gives scripts `Intl` and everything of the language that hangs on it. Each function asks Node's own one outside of
- * the engine; what cannot be asked is not there, so that an expression fails instead of giving another value.
+ * Gives scripts `Intl`, and all functions of the language that depend on it. Each function calls that of Node.js
+ * outside of the engine. Functions that cannot be called are missing, so that an expression fails instead of giving
+ * another value.
  */
 export const INTL_PRELUDE = String.raw`(function (host) {
   const { stringify, parse } = JSON
@@ -49,7 +50,7 @@ export const INTL_PRELUDE = String.raw`(function (host) {
     ListFormat: ['format', 'formatToParts'],
     DisplayNames: ['of'],
   }
-  /** Getters in the language: the function is bound to its object. */
+  /** In the language these are getters that return a function bound to its object. */
   const BOUND = { DateTimeFormat: 'format', NumberFormat: 'format', Collator: 'compare' }
   const AT_LEAST_ONE = { DateTimeFormat: 1, NumberFormat: 1 }
   const IntlObject = {}

@@ -1,4 +1,4 @@
-/** What browsers have beside the language, as far as it reaches nothing: see `HOST_WEB`. */
+/** The functions of browsers that are not a part of the language and reach no network: see `HOST_WEB`. */
 export const WEB_PRELUDE = String.raw`(function (host) {
   const { stringify, parse } = JSON
   const KINDS = { RangeError, TypeError, SyntaxError }

@@ -16,12 +16,15 @@ const PARTS = [
 ] as const
 const SETTABLE: ReadonlySet<string> = new Set(PARTS.filter((part) => part !== 'origin'))
 
-/** What browsers have beside the language and forms use: text in, text out. Nothing here reaches a network. */
+/**
+ * The functions of browsers that forms use and that are not a part of the language: text in, text out. Nothing here
+ * reaches a network.
+ */
 export const HOST_WEB = {
   btoa: (text: unknown) => btoa(String(text)),
   atob: (text: unknown) => atob(String(text)),
   randomUUID: () => randomUUID(),
-  /** @throws TypeError when it is no address */
+  /** @throws TypeError when it is not an address */
   parseUrl: (text: unknown, base: unknown) =>
     partsOf(base === null ? new URL(String(text)) : new URL(String(text), String(base))),
   /** The parts of an address after one of them was set. */
