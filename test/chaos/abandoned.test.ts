@@ -66,7 +66,7 @@ async function restartBoth(between: () => Promise<void> = () => Promise.resolve(
 
 describe('a runner that is silent for RTE_LOST_SECONDS', () => {
   test(
-    'its jobs are abandoned; what still comes is shown; success, failure and abort replace it',
+    'its jobs are abandoned; later output is still shown; success, failure and abort replace the status',
     async () => {
       covers('status.abandoned', 'move.abandon', 'move.real-outcome', 'over-time.once')
       covers('over-time.abandoned-connected', 'over-time.abandoned-abort')
@@ -177,7 +177,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
     PATIENCE_MS,
   )
 
-  test('a control plane that was down longer abandons nothing by its start', async () => {
+  test('a control plane that was down for longer abandons no job at its start', async () => {
     covers('over-time.restart')
     chaos = await startChaos({ ...REAL_JOBS, controlPlane: { RTE_LOST_SECONDS: '60' } })
     const { jobId, truth } = await chaos.launchSynthetic({ gates: [100] })
@@ -194,7 +194,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
     expect(truth.starts()).toBe(1)
   })
 
-  test('counts from the start of the control plane on, when that was down longer', async () => {
+  test('counts from the start of the control plane, if that was down for longer', async () => {
     const lostSeconds = 2
     chaos = await startChaos({ ...REAL_JOBS, controlPlane: { RTE_LOST_SECONDS: String(lostSeconds) } })
     const { jobId, truth } = await chaos.launchSynthetic({ gates: [100] })

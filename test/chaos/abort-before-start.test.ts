@@ -37,7 +37,7 @@ describe('an abort before the start', () => {
     expect(second.truth.starts()).toBe(0)
   })
 
-  test('of a job whose offer is on its way names who asked', async () => {
+  test('of a job whose offer is on its way names the user who asked', async () => {
     chaos.proxy.flow('down', { kind: 'stopped' })
     const job = await chaos.launchSynthetic()
     await waitFor('it to be offered', async () => (await dispatchOf(chaos.product, job.jobId)) === 'offered')
@@ -49,7 +49,7 @@ describe('an abort before the start', () => {
     expect([BEFORE, 'aborted by admin']).toContain(reason)
   })
 
-  test('of a job whose files are under way gives them up', async () => {
+  test('of a job whose files are being sent stops the sending', async () => {
     const { product, proxy } = chaos
     writeFileSync(join(product.folder, 'persistent/playbooks/large.bin'), randomBytes(4 * 1024 * 1024))
     proxy.flow('down', { kind: 'throttled', bytesPerSecond: 1024 * 1024 })
@@ -115,7 +115,7 @@ describe('an abort between claim and spawn', () => {
     expect(job.truth.starts()).toBeLessThanOrEqual(starts)
   })
 
-  test('a start that is half written for long is still the start of this job, and nothing runs behind its end', async () => {
+  test('a start whose file is incomplete for a long time is still the start of this job, and nothing runs after its end', async () => {
     const { product, faults } = chaos
     const path = '*/started-*.tmp'
     const rule = { operation: 'open-write', program: SUPERVISOR, path, action: 'stop-after' } as const
@@ -136,7 +136,7 @@ describe('an abort between claim and spawn', () => {
     expect(job.truth.starts()).toBe(0)
   })
 
-  test('a start that is not synced yet is waited for by an agent that finds it again: its supervisor lives', async () => {
+  test('an agent that finds a start which is not synced yet waits for it, because its supervisor lives', async () => {
     const { product, faults } = chaos
     const rule = { operation: 'link', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
     faults.arm({ ...rule, once: true })

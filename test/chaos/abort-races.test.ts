@@ -52,7 +52,7 @@ describe('an abort at the end', () => {
     }),
   )
 
-  test('of a job that has ended while its runner was away changes nothing, and is told', async () => {
+  test('of a job that has ended while its runner was away changes nothing, and the job mentions it', async () => {
     const { product, proxy } = chaos
     const job = await chaos.launchAtItsEnd()
     proxy.hold(true)
@@ -71,8 +71,8 @@ describe('an abort at the end', () => {
   })
 })
 
-describe('an abort while somebody is away', () => {
-  test('reaches a runner that was disconnected when it is back', async () => {
+describe('an abort while a program is away', () => {
+  test('reaches a disconnected runner when it is back', async () => {
     const { product, proxy } = chaos
     const job = await chaos.launchAtItsEnd()
     proxy.hold(true)
@@ -84,7 +84,7 @@ describe('an abort while somebody is away', () => {
     await chaos.expectAborted(job)
   })
 
-  test('reaches an agent that was dead after its restart', async () => {
+  test('reaches a dead agent after its restart', async () => {
     const { product } = chaos
     const job = await chaos.launchAtItsEnd()
     await product.agent.stop('SIGKILL')
@@ -105,7 +105,7 @@ describe('an abort while somebody is away', () => {
     await chaos.expectAborted(job)
   })
 
-  test('during the drain of the agent ends the job, and the agent ends then', async () => {
+  test('during the drain of the agent ends the job, and then the agent ends', async () => {
     const { product } = chaos
     const job = await chaos.launchAtItsEnd()
     const stopping = product.agent.stop('SIGTERM')

@@ -43,7 +43,7 @@ async function replaceAgent(another: Parameters<typeof chaos.product.startAgent>
 const outputOf = async (jobId: number) => String((await chaos.product.admin.get(`/job/${jobId}?text=true`)).output)
 
 describe('a stop of the agent', () => {
-  test('drains: takes no new job, lets the running one end; what was launched meanwhile runs after its start', async () => {
+  test('drains: it takes no new job and lets the running one end; a job that was launched meanwhile runs after its next start', async () => {
     await replaceAgent({ settings: { RTE_DRAIN_SECONDS: '600' } })
     const running = await launchPlaybook(chaos)
     await running.keep()
@@ -122,7 +122,7 @@ describe('an upgrade of the agent', () => {
 
   const programIn = (folder: string) => join(folder, 'runner-agent/bin/holdfast-runner.js')
 
-  test('during jobs: they go on, are exact and are told by the new release, also when the old one is removed', async () => {
+  test('during jobs: they go on and are exact, and the new release reports them, also when the old one is removed', async () => {
     const [old, fresh] = [install('1.2.3'), install('9.8.7')]
     await replaceAgent({ program: programIn(old) })
     await waitFor('the old release to be shown', async () => (await runner())?.version === '1.2.3')

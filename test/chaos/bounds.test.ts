@@ -43,7 +43,7 @@ async function fills(carried: () => number, window: number): Promise<void> {
 }
 
 describe('a bound', () => {
-  test('of the spool: past it jobs wait, running ones go on, and room is used at once', async () => {
+  test('of the spool: beyond it jobs wait and running ones go on, and free space is used at once', async () => {
     chaos = await startChaos({ agent: { RTE_SPOOL_MAX_MB: '1' } })
     const first = await chaos.launchSynthetic({ steps: 100, outputBytes: 30_000, gates: [2, 100] })
     await waitFor('the first job to run', () => first.truth.waitsAt(2))
@@ -70,7 +70,7 @@ describe('a bound', () => {
     }
   })
 
-  test('of stored output: one warning line, the play goes on, and the job says what was not kept', async () => {
+  test('of stored output: there is one warning line, the play goes on, and the job says how much was not kept', async () => {
     chaos = await startChaos({ controlPlane: { PROCESS_MAX_BUFFER_MB: '1' } })
     const { jobId, truth } = await chaos.launchSynthetic({ steps: 300, outputBytes: 10_000, gates: [2] })
     const written = await keepWritten(chaos.product, jobId)
@@ -89,7 +89,7 @@ describe('a bound', () => {
     expect(outputBytes).toBe(kept.length)
   })
 
-  test('of what is under way holds while the database is slow, for a job and for all, and all is exact', async () => {
+  test('of unacknowledged bytes holds while the database is slow, for each job and for all, and everything is exact', async () => {
     chaos = await startChaos({ agent: { RTE_MAX_JOBS: '0' } })
     const load = { steps: 400, outputBytes: 12_000, eventBytes: 1000, gates: [2] } as const
     const lone = await chaos.launchSynthetic(load)
@@ -115,7 +115,7 @@ describe('a bound', () => {
     expectBoundedMemory(chaos.product, '13 jobs of 5 MB each before a locked database')
   })
 
-  test('of a line: jobs that are each inside a long event line do not keep another one from streaming', async () => {
+  test('of a line: jobs that are in the middle of long event lines do not delay the stream of another job', async () => {
     chaos = await startChaos({ agent: { RTE_MAX_JOBS: '0' } })
     const [start, rest] = ['start', 'rest'].map((name) => join(chaos.product.folder, name)) as [string, string]
     writeFileSync(start, `{"order":1,"type":"runner_on_ok","result":{"msg":"${'x'.repeat(255 * 1024)}`)

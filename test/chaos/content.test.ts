@@ -42,7 +42,7 @@ async function digestOf(path: string): Promise<{ readonly bytes: number; readonl
 
 describe('what a job prints', () => {
   test(
-    'as one line of 200 MB is stored whole, can be downloaded, and what comes after it is unharmed',
+    'as one line of 200 MB is stored completely and can be downloaded, and later output is not affected',
     async () => {
       chaos = await startChaos({ controlPlane: { PROCESS_MAX_BUFFER_MB: '256' } })
       const path = pieceOf('line-part', 'a part of a very long line äöü <&> '.repeat(30_000).slice(0, MEGABYTE))
@@ -71,7 +71,7 @@ describe('what a job prints', () => {
     PATIENCE_MS,
   )
 
-  test('as bytes that are no text is stored as they are, and shown with replacement characters', async () => {
+  test('as bytes that are not text is stored unchanged, and shown with replacement characters', async () => {
     chaos = await startChaos()
     const odd = Buffer.from(
       'nul \0 broken \xff\xfe\xc3( half \xe6\xbc escape \x1b[31mred\x1b[0m bell \x07\r\n<b>\n',
@@ -100,7 +100,7 @@ describe('what a job prints', () => {
 })
 
 describe('a line of events', () => {
-  test('that is too long, too deep, torn or no JSON at all is kept as it is, and those after it are unharmed', async () => {
+  test('that is too long, too deep, torn or not JSON is stored unchanged, and later lines are not affected', async () => {
     chaos = await startChaos()
     const deep = (depth: number): string =>
       `{"order":0,"type":"runner_on_ok","play":"p","task":"deep","host":"h","duration":1,` +
@@ -136,7 +136,7 @@ describe('a line of events', () => {
   })
 })
 
-test('a result of 50 MB is cut to its ends, with its length and hash, and the next task is unharmed', async () => {
+test('a result of 50 MB loses its middle and has its length and hash, and the next task is not affected', async () => {
   chaos = await startChaos({
     forms: { 'large.yml': LARGE_FORM },
     playbooks: { 'large.yml': LARGE_PLAYBOOK },

@@ -127,7 +127,7 @@ describe.concurrent('jobs that stream while the database is', { timeout: 600_000
     })
   })
 
-  test('unreadable are exact afterwards, and whoever asks meanwhile is told to try again', async () => {
+  test('unreadable are exact afterwards, and requests meanwhile are refused and may be tried again', async () => {
     await withChaos(async (chaos) => {
       const { product, faults } = chaos
       const { jobId, truth } = await chaos.launchSynthetic(LOAD)
@@ -184,7 +184,7 @@ describe.concurrent('jobs that stream while the database is', { timeout: 600_000
     })
   })
 
-  test('unable to take its log into the main file are exact, and nobody notices', async () => {
+  test('unable to copy its log into the main file are exact, and nobody notices', async () => {
     await withChaos(async (chaos) => {
       const { product, faults } = chaos
       const mend = [
@@ -205,7 +205,7 @@ describe.concurrent('jobs that stream while the database is', { timeout: 600_000
     })
   })
 
-  test('killed before a commit was synced: what is found of it is made durable before a runner hears of it', async () => {
+  test('killed before a commit was synced: the commit is made durable before a runner learns of it', async () => {
     await withChaos(async (chaos) => {
       const { product, faults } = chaos
       const { jobId, truth } = await chaos.launchSynthetic(LOAD)

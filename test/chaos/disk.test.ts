@@ -49,7 +49,7 @@ function bytesLost(writtenPath: string, keptPath: string): number {
 }
 
 describe('a spool disk that is full', () => {
-  test('while jobs run costs what was printed meanwhile, counted and marked, and nothing else', async () => {
+  test('while jobs run loses only the output of that time, and the loss is counted and marked', async () => {
     const real = await launchAtGate()
     const emitted = await chaos.launchSynthetic({ steps: 300, outputBytes: 500, eventBytes: 0, gates: [100, 200] })
     await keepWritten(chaos.product, emitted.jobId)
@@ -93,7 +93,7 @@ describe('a spool disk that is full', () => {
     expect(metrics).toMatch(/^holdfast_rte_incomplete_jobs_total 2$/m)
   })
 
-  test('in the middle of a line tears that line of events and nothing else', async () => {
+  test('in the middle of a line of events tears only that line', async () => {
     const { jobId, truth } = await launchAtGate()
     const torn = [fail('write', '*/output.log', 'short', true), fail('write', '*/events.jsonl', 'short', true)]
     truth.openGate(1)
@@ -110,7 +110,7 @@ describe('a spool disk that is full', () => {
     await expectExactly(chaos.product, jobId, truth)
   })
 
-  test('from the middle of a job to after its end: the end gets through by its reserve', async () => {
+  test('from the middle of a job until after its end: the end is stored because of its reserve', async () => {
     const { jobId, truth } = await launchAtGate()
     // Everything but the reserve, whose blocks are there already.
     const paths = ['*/spool/jobs/*.log', '*/spool/jobs/*.jsonl', '*/spool/jobs/*.json', '*/spool/jobs/*.new']

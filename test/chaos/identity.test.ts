@@ -67,14 +67,14 @@ describe('a state folder serves one agent', () => {
     expect((await runnerNamed(chaos, 'test-runner'))?.clone).toBeNull()
   })
 
-  test('so does one on a copy on the same host, as long as the first one runs', async () => {
+  test('an agent on a copy on the same host refuses to start, too, as long as the first one runs', async () => {
     const second = startOtherAgent(chaos, { name: 'second', statePath: copyState('copy') })
     expect(await second.exited).toEqual({ code: 3, signal: null })
     expect(second.said()).toContain(`another agent (pid ${chaos.product.agent.pid}) works on the state folder`)
   })
 })
 
-describe('of an agent and a copy of it one acts and the other is refused', () => {
+describe('of an agent and its copy, one works and the other is refused', () => {
   test('when the folder was copied while the agent was stopped and a playbook went on', async () => {
     const { jobId, truth } = await launchGated()
     await chaos.product.agent.stop('SIGKILL')
@@ -87,7 +87,7 @@ describe('of an agent and a copy of it one acts and the other is refused', () =>
     await expectExactSuccess(jobId, truth)
   })
 
-  test('when the copy of a running agent is started on another host: it believes that the jobs in it are lost', async () => {
+  test('when the copy of a running agent is started on another host: the copy would report its jobs as lost', async () => {
     const { jobId, truth } = await launchGated()
     const connections = chaos.proxy.connections()
     const clone = startOtherAgent(chaos, { name: 'test-runner', statePath: copyState('copy'), onOtherHost: true })
@@ -100,7 +100,7 @@ describe('of an agent and a copy of it one acts and the other is refused', () =>
     await expectExactSuccess(later.jobId, later.truth)
   })
 
-  test('when the copy is the first to come: the agent that comes later is refused', async () => {
+  test('when the copy connects first: the agent that connects later is refused', async () => {
     await chaos.product.agent.stop('SIGKILL')
     const copy = copyState('copy')
     const clone = startOtherAgent(chaos, { name: 'test-runner', statePath: copy, onOtherHost: true })
@@ -115,7 +115,7 @@ describe('of an agent and a copy of it one acts and the other is refused', () =>
 describe('a runner that is revoked during a job', () => {
   const REASON = 'an admin revoked the runner while the job ran'
 
-  test('changes nothing any more, also when it comes again; the job of another runner is exact', async () => {
+  test('changes nothing any more, also when it connects again; the job of another runner is exact', async () => {
     const { product } = chaos
     startOtherAgent(chaos, { name: 'other', statePath: join(product.folder, 'other-state') })
     await approveRunner(chaos, 'other')

@@ -181,7 +181,7 @@ describe('the control plane in a launch', () => {
   })
 })
 
-test('the job that ran all the while is exact, and no restart starts anything again', async () => {
+test('the job that ran during all of this is exact, and no restart starts a job again', async () => {
   const { jobId, truth } = bystander
   await chaos.product.waitForRunner()
   truth.openGate()

@@ -15,8 +15,8 @@ afterEach(() => chaos.close())
 const STEPS_BEFORE_GATE = 199
 const LOAD = { steps: 400, outputBytes: 500, gates: [STEPS_BEFORE_GATE + 1] }
 
-describe('a runner whose files lost their end', () => {
-  test('what was stored of it stays, and the job says so', async () => {
+describe('a runner whose files lost their last bytes', () => {
+  test('the stored bytes stay, and the job says so', async () => {
     chaos = await startChaos()
     const { product } = chaos
     const { jobId, truth } = await chaos.launchSynthetic(LOAD)

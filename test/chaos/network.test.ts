@@ -118,7 +118,7 @@ const SILENCES: readonly Silence[] = [
   },
 ]
 
-describe('a connection on which one side hears nothing is given up by that side, and the job is exact', () => {
+describe('a connection on which one side receives nothing is closed by that side, and the job is exact', () => {
   test.each(SILENCES)('$name', async ({ begin, noticedBy }) => {
     const { jobId, truth } = await chaos.launchSynthetic({ steps: 300, gates: [2, 201] })
     await waitFor('the job to have begun', () => truth.written() > 0)

@@ -16,7 +16,7 @@ afterAll(() => chaos.close())
 describe('an approved runner floods', () => {
   const many = (frame: () => Buffer, count: number) => Buffer.concat(Array.from({ length: count }, frame))
 
-  test('with messages: it is not read any further than they can be worked off', async () => {
+  test('with messages: it is read only as quickly as they are handled', async () => {
     const { agent, order } = await chaos.hostile.withJob()
     const claim = { type: 'claimed', job_id: order.job_id, run_id: order.run_id }
     expect(await flood(networkOf(agent), () => many(() => sealedFrame(agent, claim), 1000), 600)).toBe(true)
@@ -25,7 +25,7 @@ describe('an approved runner floods', () => {
     await chaos.expectUnharmed()
   })
 
-  test('with wishes for files that it does not read: likewise', async () => {
+  test('with requests for files that it does not read: it is read only as quickly as they are handled', async () => {
     const { agent, order } = await chaos.hostile.withJob()
     const hashes = Array<string>(5000).fill(order.manifest_sha256)
     agent.socket.pause()
@@ -35,7 +35,7 @@ describe('an approved runner floods', () => {
     await chaos.expectUnharmed()
   })
 
-  test('with statuses, and with pings whose answers it does not read: nothing piles up', async () => {
+  test('with statuses, and with pings whose answers it does not read: nothing collects in memory', async () => {
     const agent = await chaos.hostile.connect()
     const status = { type: 'status', running_jobs: 0, max_jobs: 1, spool_bytes: 0, clock: 0 }
     let draining = false
@@ -50,7 +50,7 @@ describe('an approved runner floods', () => {
     await chaos.expectUnharmed()
   })
 
-  test('with empty events and single bytes: what they cost in memory is bounded', async () => {
+  test('with empty events and single bytes: their memory is limited', async () => {
     const { agent, order, epoch } = await chaos.hostile.withJob()
     for (let offset = 0; offset < 12 * 1024 * 1024; offset += MAX_PAYLOAD_BYTES)
       agent.raw(streamFrame(epoch, order.job_id, offset, Buffer.alloc(MAX_PAYLOAD_BYTES, 0x0a), 'events'))
@@ -65,6 +65,6 @@ describe('an approved runner floods', () => {
   })
 })
 
-test('after all of it the good job is exact, over the connection that it began with', async ({ annotate }) => {
+test('after all of this the good job is exact, over its first connection', async ({ annotate }) => {
   await annotate(await chaos.expectExactAfterAll())
 })

@@ -66,7 +66,7 @@ describe('a stranger', () => {
     }),
   )
 
-  test('that sends a frame without end, fragments without end or too much before its hello is cut off', async () => {
+  test('that sends an endless frame, endless fragments or too much before its hello is cut off', async () => {
     const filler = Buffer.alloc(60_000, 0x20)
     const frames = [
       maskedFrame(1, filler, Number.MAX_SAFE_INTEGER),
@@ -96,7 +96,7 @@ describe('a stranger', () => {
     await chaos.expectUnharmed()
   })
 
-  test('that never finishes its handshake keeps nobody else out', async () => {
+  test('that never finishes its handshake does not keep out others', async () => {
     const slow = await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
         const socket = await dialRaw(chaos.product)
@@ -172,7 +172,7 @@ describe('an approved runner', () => {
     await chaos.expectUnharmed()
   })
 
-  test('that lists, refuses or denies jobs of others hears nothing of them, and nothing else happens', async () => {
+  test('that lists, refuses or denies jobs of others learns nothing about them, and nothing else happens', async () => {
     const agent = await chaos.hostile.connect()
     const made = Array.from({ length: 5000 }, (_, index) => ({ job_id: index + 1000, run_id: chaos.good.runId }))
     const jobs = [otherJob(), ...made].map((job) => ({ ...job, output: 10, events: 10, ended: true }))
@@ -189,7 +189,7 @@ describe('an approved runner', () => {
     await chaos.expectUnharmed()
   })
 
-  test('can write to its own job only, wherever it says that the bytes belong', async () => {
+  test('can write only to its own job, whatever job its frames name', async () => {
     const { agent, order, epoch } = await chaos.hostile.withJob()
     for (const offset of [2 ** 53 - 1, 2 ** 52, 1]) {
       agent.raw(streamFrame(epoch, order.job_id, offset, Buffer.from('x')))
@@ -202,6 +202,6 @@ describe('an approved runner', () => {
   })
 })
 
-test('after all of it the good job is exact, over the connection that it began with', async ({ annotate }) => {
+test('after all of this the good job is exact, over its first connection', async ({ annotate }) => {
   await annotate(await chaos.expectExactAfterAll())
 })

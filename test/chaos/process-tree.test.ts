@@ -167,7 +167,7 @@ beforeAll(async () => {
 })
 afterAll(() => chaos.close())
 
-describe.concurrent('what a playbook leaves', () => {
+describe.concurrent('a process that a playbook leaves', () => {
   test.each(Object.entries(STUBBORN))('%s is ended by an abort', async (_name, { script, count }) => {
     const job = await launch(script, { count, waits: true })
     await job.isThere(count)
@@ -180,7 +180,7 @@ describe.concurrent('what a playbook leaves', () => {
     })
   })
 
-  test('a supervisor that is killed leaves nothing either', async () => {
+  test('a killed supervisor leaves no process either', async () => {
     const job = await launch((token) => `python3 stay.py ${token} bare daemon deaf bomb ${QUIET}`, {
       count: 64,
       waits: true,

@@ -60,7 +60,7 @@ async function expectEndedExactly({ jobId, truth }: Job): Promise<void> {
   expect(writtenOf({ jobId, truth })).toContain('part 3 item 9 on two')
 }
 
-describe('a job holds fast', () => {
+describe('a job stays exact', () => {
   test('when the control plane is killed while the job streams', async () => {
     const { product } = chaos
     const job = await startJob()

@@ -103,7 +103,7 @@ describe('a restored database', () => {
     expect(truth.starts()).toBe(1)
   })
 
-  test('a job that waited when it was backed up and ran since is not run again', async () => {
+  test('a job that waited at the backup and ran afterwards is not run again', async () => {
     chaos = await startChaos({ agent: { RTE_MAX_JOBS: '1' } })
     const { admin } = chaos.product
     const first = await chaos.launchSynthetic({ gates: [100] })
@@ -129,7 +129,7 @@ describe('a restored database', () => {
     expect(first.truth.starts()).toBe(1)
   })
 
-  test('jobs that it does not know are adopted: none is ended, each is exact and ends as it ended', async () => {
+  test('jobs that it does not know are adopted: none is ended, and each is exact and has its real end', async () => {
     chaos = await startChaos(REAL_JOBS)
     const { product } = chaos
     const before = await chaos.launchSynthetic()
@@ -184,7 +184,7 @@ describe('a restored database', () => {
     expect(await product.admin.get('/runner/orphans')).toEqual({ count: 0, records: [] })
   })
 
-  test('an abandoned job that a person deleted is ended; one that only went with age is adopted', async () => {
+  test('an abandoned job that a person deleted is ended; one that was deleted only for its age is adopted', async () => {
     chaos = await startChaos({ controlPlane: { RTE_LOST_SECONDS: '1' } })
     const { product } = chaos
     const deleted = await chaos.launchSynthetic(LOAD)

@@ -56,7 +56,7 @@ async function expectRealOutcome({ jobId, truth }: { jobId: number; truth: Synth
   expect(await statusesOf(chaos.product, jobId)).toEqual(['running', 'abandoned', 'success'])
 }
 
-describe('a runner that an admin shuts out while its playbook runs', () => {
+describe('a runner that an admin revokes or removes while its playbook runs', () => {
   test(
     'removed while it was silent and approved again: the job goes on and ends with its real outcome',
     async () => {
@@ -74,7 +74,7 @@ describe('a runner that an admin shuts out while its playbook runs', () => {
   )
 
   test(
-    'revoked, removed and approved again: the same',
+    'revoked, removed and approved again: the job goes on and ends with its real outcome',
     async () => {
       const { product } = chaos
       const job = await launchGated()
@@ -119,7 +119,7 @@ const shown = (jobId: number) => chaos.product.admin.get<Shown>(`/job/${jobId}`)
 
 describe('a state folder that was restored from an older copy', () => {
   test(
-    'is refused until an admin accepts it; then its jobs are compared, and what is stored stays',
+    'is refused until an admin accepts it; then its jobs are compared, and stored bytes stay',
     async () => {
       const { product } = chaos
       const id = await runnerId()

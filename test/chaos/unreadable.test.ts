@@ -53,7 +53,7 @@ afterAll(() => chaos.close())
 const open = { operation: 'open', program: PROGRAMS.agent } as const
 
 describe('a file that cannot be opened', () => {
-  test('end.json when the supervisor is gone: the job has the end that stands in there', async () => {
+  test('end.json when the supervisor is gone: the job has the end of that file', async () => {
     const all = await Promise.all(CODES.map(() => launchAtGate()))
     const faults = all.map(({ jobId }, at) =>
       chaos.faults.arm({ ...open, path: `*/spool/jobs/${jobId}-*/end.json`, action: CODES[at] ?? 'EIO' }),
@@ -82,7 +82,7 @@ describe('a file that cannot be opened', () => {
     await expectSuccess(job)
   })
 
-  test('claim.json: the job starts when it can be', async () => {
+  test('claim.json: the job starts when the file can be opened', async () => {
     const before = saidOften()
     const fault = chaos.faults.arm({ ...open, path: '*/spool/jobs/*/claim.json', action: 'EMFILE' })
     const job = await chaos.launchSynthetic(LOAD)

@@ -77,7 +77,7 @@ describe('following a job', () => {
       const { code, stdout, stderr } = await cli.ended
       expect({ code, stdout }).toEqual({ code: 5, stdout: 'mine\n' })
       expect(stderr).toContain(`Job 1 is another job now (run ${'b'.repeat(32)})`)
-      expect(stderr).toContain(`The job that was followed is run ${'a'.repeat(32)}`)
+      expect(stderr).toContain(`The job that was asked for is run ${'a'.repeat(32)}`)
     },
   )
 

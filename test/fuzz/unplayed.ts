@@ -14,7 +14,8 @@ export const UNPLAYED: Readonly<Record<string, string>> = {
 
 /** Both halves of such a sign-in need a provider, and what it says to a browser with the cookie of the flow. */
 function byProvider(...keys: readonly string[]): Record<string, string> {
-  const reason = 'takes a sign-in provider and a browser: test/api/sign-in-openid, test/attacks/sign-in-browser'
+  const reason =
+    'takes a sign-in provider and a browser: test/api/accounts/sign-in-openid, test/attacks/sign-in-browser'
   return Object.fromEntries(keys.map((key) => [key, reason]))
 }
 

@@ -80,7 +80,7 @@ async function endedJob(dispatch: 'done' | 'claimed'): Promise<number> {
 }
 
 describe('a job that the database does not know', () => {
-  test('is described, and made anew under a number of its own for the user that it names', async () => {
+  test('is described, and gets a new row with a new number for the user that it names', async () => {
     const ada = await store.write('test', (queries) =>
       insertUser(queries, {
         ...{ username: 'ada', type: 'local', passwordHash: null, email: null, groups: [], enabled: true, createdAt: 1 },
@@ -101,7 +101,7 @@ describe('a job that the database does not know', () => {
     expect(await verdict(NEWEST_CONTRACT, { job_id: taken })).toEqual(job)
   })
 
-  test('is nobody’s where a deleted account had the name before', async () => {
+  test('belongs to nobody if a deleted account had the name before', async () => {
     const account = {
       ...{
         username: 'ada',
@@ -120,7 +120,7 @@ describe('a job that the database does not know', () => {
     expect(await findJob(store.read, job.number ?? 0)).toMatchObject({ user_id: null, user_name: 'Ada' })
   })
 
-  test('is nobody’s where there is no such user, and is adopted by what its variables say of an older order', async () => {
+  test('belongs to nobody if there is no such user; for an older order its variables name the user', async () => {
     const older = described()
     const extravars = { ansibleforms_user: { username: 'bob', type: 'ldap' } }
     await take({ ...older, description: older.description && { ...older.description, launched: null, extravars } })
@@ -130,7 +130,7 @@ describe('a job that the database does not know', () => {
     })
   })
 
-  test('stays with an agent of contract 3, which hears nothing of it until an admin has it forgotten', async () => {
+  test('stays with an agent of contract 3, which gets no answer about it until an admin decides to forget it', async () => {
     expect(await verdict(CONTRACT)).toBeUndefined()
     expect(await listOrphans(store.read)).toMatchObject([
       { runId: RUN, jobNumber: 7, reason: 'old_agent', outputBytes: 10, eventsBytes: 20 },
@@ -157,7 +157,7 @@ describe('a job that the database does not know', () => {
   })
 })
 
-test('a job may be described on a connection that has listed it, until it is known', async () => {
+test('a job may be described only on a connection that has listed it, and only until it is known', async () => {
   const sent: { type: string }[] = []
   const resumed: unknown[] = []
   const changed: string[] = []
@@ -192,7 +192,7 @@ test('a job may be described on a connection that has listed it, until it is kno
   expect(new Set(changed)).toEqual(new Set(['runners', 'jobs']))
 })
 
-test('a job of another control plane waits, also where the database knows it, and is not ended as missing', async () => {
+test('a job of another control plane waits, also if the database knows it, and is not ended as missing', async () => {
   const id = await store.write('test', (queries) =>
     insertJob(queries, { ...queuedJob(runner.runnerId, RUN), dispatch: 'claimed', runner_key: runner.fingerprint }),
   )
@@ -208,13 +208,13 @@ test('a job of another control plane waits, also where the database knows it, an
 })
 
 describe('a deleted job', () => {
-  test('whose end was stored is not made anew', async () => {
+  test('whose end was stored gets no new row', async () => {
     await remove(await endedJob('done'))
     expect(await verdict()).toMatchObject({ verdict: 'stored' })
     expect((await take(described())).job.verdict).toBe('stored')
   })
 
-  test('that a person deleted before its runner was back is to be forgotten, also by an older agent', async () => {
+  test('that a person deleted before its runner was back has to be forgotten, also by an older agent', async () => {
     await remove(await endedJob('claimed'))
     expect(await verdict()).toMatchObject({ verdict: 'forget', asked: true })
     expect(await verdict(CONTRACT)).toMatchObject({ verdict: 'forget' })
@@ -222,7 +222,7 @@ describe('a deleted job', () => {
     expect(await verdict()).toMatchObject({ verdict: 'unknown' })
   })
 
-  test('that only went with age is adopted when its runner is back', async () => {
+  test('that was deleted only for its age is adopted when its runner is back', async () => {
     await remove(await endedJob('claimed'), NOW)
     expect(await verdict()).toMatchObject({ verdict: 'unknown' })
   })

@@ -37,7 +37,7 @@ function received(sha256: string): Buffer {
   return Buffer.concat(parts.map((part) => part.payload))
 }
 
-test('a blob arrives whole and in order, in frames within the limit, whatever pieces it came in', async () => {
+test('a blob arrives completely and in order, in frames within the limit, whatever the pieces of its source are', async () => {
   const content = randomBytes(3 * MAX_PAYLOAD_BYTES + 17)
   await connection().sendBlob(HASHES[0], content.length, inChunks(content, 700_000))
   await waitFor('all of it', () => received(HASHES[0]).length === content.length)
@@ -88,7 +88,7 @@ test('a control message goes between the frames of a blob, and a full socket sto
   await waitFor('all of it', () => agent.frames.length === size / MAX_PAYLOAD_BYTES)
 })
 
-test('the sending fails when the connection ends, and the source is let go', async () => {
+test('the sending fails when the connection ends, and the source is closed', async () => {
   let released = false
   async function* endless() {
     try {
@@ -105,7 +105,7 @@ test('the sending fails when the connection ends, and the source is let go', asy
   await expect(connection().sendBlob(HASHES[0], 1, inChunks(Buffer.from('x'), 1))).rejects.toThrow()
 })
 
-test('a source that fails, or is shorter or longer than it said, fails the sending and not the connection', async () => {
+test('a source that fails, or has another size than announced, fails the sending and not the connection', async () => {
   async function* broken(): AsyncGenerator<Buffer> {
     yield Buffer.from('x')
     throw new Error('the disk is gone')
@@ -117,7 +117,7 @@ test('a source that fails, or is shorter or longer than it said, fails the sendi
   await waitFor('the message', () => fixture.sessions[0]?.messages.length === 1)
 })
 
-test('a frame that cannot be sent does not hold up the blobs behind it', async () => {
+test('a frame that cannot be sent does not delay the blobs after it', async () => {
   let failures = 1
   const sent: Buffer[] = []
   const sender = new BlobSender({

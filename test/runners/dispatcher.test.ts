@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.close())
 
-test('a job that was never offered nor told anything learns that its runner is not connected', async () => {
+test('the output of a job that was never offered says that its runner is not connected', async () => {
   const { store, clock, live } = fixture
   await (await fixture.approved('away')).leave()
   const { runner } = await fixture.byName('away')

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { IMAGE_CONTRACT, NEWEST_CONTRACT, type ServerMessage } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/credentials/job-secrets.js'
+import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/credentials/job/sealing.js'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import type { RunnerConnection } from '../../control-plane/src/runners/socket/connection.js'
 import { JobSession } from '../../control-plane/src/runners/dispatch/job-session.js'
@@ -153,7 +153,7 @@ describe('the job traffic of a connection', () => {
     session.closed()
   })
 
-  test('a job that is refused again and again says once that it waits', async () => {
+  test('a job that is refused again and again says only once that it waits', async () => {
     const jobId = await addJob()
     const session = openSession()
     session.message({ type: 'inventory', jobs: [] })
@@ -193,7 +193,7 @@ describe('the job traffic of a connection', () => {
     second.closed()
   })
 
-  test('a job whose secrets cannot be had fails with that reason, is not offered, and holds up no other', async () => {
+  test('a job whose secrets cannot be opened fails with that reason, is not offered, and delays no other job', async () => {
     const lost = await addJob()
     const good = await store.write('test', (queries) => insertJob(queries, queuedJob(RUNNER, '2'.repeat(32))))
     sealSecrets = (_, { jobId }) =>
@@ -246,7 +246,7 @@ describe('the job traffic of a connection', () => {
     session.closed()
   })
 
-  test('jobs go back to their places when the store fails over their secrets, and are offered later', async () => {
+  test('jobs go back to their places when the store fails while their secrets are read, and are offered later', async () => {
     const jobId = await addJob()
     let fails = true
     let tries = 0
@@ -267,7 +267,7 @@ describe('the job traffic of a connection', () => {
     session.closed()
   })
 
-  test('a wanted file that cannot be read is said to be gone', async () => {
+  test('a wanted file that cannot be read is reported as gone', async () => {
     files = { ...files, open: () => Promise.reject(new Error('EACCES')) }
     const jobId = await addJob()
     const session = await openOffered(jobId)
@@ -277,7 +277,7 @@ describe('the job traffic of a connection', () => {
     session.closed()
   })
 
-  test('an offer that is never answered ends the connection, whose next inventory settles it', async () => {
+  test('an offer without an answer ends the connection, and the next inventory decides about the job', async () => {
     const jobId = await addJob()
     const session = await openOffered(jobId)
     session.checkOffers()
@@ -312,7 +312,7 @@ describe('the job traffic of a connection', () => {
     await expectPatienceUntil(() => arrive(), session)
   })
 
-  test('nor while an upload of its job is', async () => {
+  test('an offer is not overdue while an upload of its job is on its way', async () => {
     let arrive: () => void = () => undefined
     blobsSent = new Promise((resolve) => (arrive = resolve))
     let isAsked = false

@@ -50,7 +50,7 @@ const stand = async (jobId: number) => {
   return { runner: job?.runner_id, key: job?.runner_key, status: job?.status }
 }
 
-test('a runner in another row has the jobs of its key, and they are with that row from then on', async () => {
+test('a runner with a new row has the jobs of its key, and from then on they belong to that row', async () => {
   const runner = await approved('edge')
   const jobId = await claimedJob(runner.id + 1000, runner.fingerprint, { status: 'abandoned' })
   expect(await verdict({ runnerId: runner.id, keys: [runner.fingerprint] }, jobId)).toBe('continue')
@@ -65,7 +65,7 @@ test('a runner that replaced its keys while it was removed has the jobs of the k
   expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'running' })
 })
 
-test('what it has lost of those jobs is ended, and what another key has is left alone', async () => {
+test('jobs that it has lost are ended, and jobs of another key do not change', async () => {
   const runner = await approved('edge')
   const lost = await claimedJob(runner.id + 1000, runner.fingerprint)
   const others = await claimedJob(runner.id, 'SHA256:other', { run_id: 'b'.repeat(32) })
@@ -74,7 +74,7 @@ test('what it has lost of those jobs is ended, and what another key has is left 
   expect(await stand(others)).toEqual({ runner: runner.id, key: 'SHA256:other', status: 'running' })
 })
 
-test('a key that is another runner by now gives nothing to who had it before', async () => {
+test('a key that belongs to another runner now gives no jobs to the runner that had it before', async () => {
   const runner = await approved('edge')
   const other = await approved('other')
   const jobId = await claimedJob(other.id, other.fingerprint)
@@ -93,7 +93,7 @@ test('a job without a key, of an older database, is known by its run', async () 
   expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'running' })
 })
 
-test('an older database is carried over: each job gets the key of its runner', async () => {
+test('in an older database each job gets the key of its runner', async () => {
   const runner = await approved('edge')
   const jobId = await claimedJob(runner.id, null)
   const gone = await claimedJob(runner.id + 1000, null, { run_id: 'd'.repeat(32) })

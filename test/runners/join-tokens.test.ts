@@ -18,7 +18,7 @@ async function newToken(name: string | null = null): Promise<string> {
   return (await fixture.tokens.create({ name, ttlMinutes: 30 }, 'root')).token
 }
 
-test('a valid token approves at once, is used up, and says by whom', async () => {
+test('a valid token approves at once, is used up, and the list says which runner used it', async () => {
   const token = await newToken('rack 7')
   const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'), { join_token: token })
   expect(await agent.next('welcome')).toMatchObject({ state: 'approved' })
@@ -37,7 +37,7 @@ test('a token works once', async () => {
   expect(fixture.logged.join('')).toContain('the join token of this runner is unknown, used or expired')
 })
 
-test('a runner that joined by a token and was removed asks again as it is, and can be approved', async () => {
+test('a runner that joined with a token and was removed asks again with its key, and can be approved', async () => {
   const token = await newToken()
   const identity = newIdentity('edge-1')
   const agent = await RawAgent.join(fixture.url, identity, { join_token: token })
@@ -59,14 +59,14 @@ test('two runners that use one token at the same time: one joins, the others ask
   expect(outcomes.sort()).toEqual(['approved', 'waiting', 'waiting'])
 })
 
-test('a token ends with its time', async () => {
+test('a token is not valid after its time', async () => {
   const token = await newToken()
   fixture.clock.offset = 30 * MINUTE_MS + 1
   const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'), { join_token: token })
   expect((await agent.next('welcome')).state).toBe('waiting')
 })
 
-test('a removed token is worth nothing', async () => {
+test('a removed token is not valid', async () => {
   const { token, record } = await fixture.tokens.create({ name: null, ttlMinutes: 30 }, 'root')
   await fixture.tokens.remove(record.id, 'root')
   await expect(fixture.tokens.remove(record.id, 'root')).rejects.toBeInstanceOf(NotFoundError)
@@ -74,7 +74,7 @@ test('a removed token is worth nothing', async () => {
   expect((await agent.next('welcome')).state).toBe('waiting')
 })
 
-test('the leftover token of an approved runner is ignored, used, expired or good', async () => {
+test('the old token of an approved runner is ignored, whether it is used, expired or valid', async () => {
   const identity = newIdentity('edge-1')
   const token = await newToken()
   await RawAgent.join(fixture.url, identity, { join_token: token })
@@ -103,7 +103,7 @@ test('a token does not give away a name that another key owns, and is not used u
   expect((await honest.next('welcome')).state).toBe('approved')
 })
 
-test('a token takes a name from who only asks for it, and that request ends', async () => {
+test('a token takes a name from a runner that only asks for it, and the request of that runner ends', async () => {
   const { url, hub, tokens, byName } = fixture
   const stranger = await RawAgent.join(url, newIdentity('edge-1'))
   await hub.update((await byName('edge-1')).runner.id, { keep: true }, 'root')

@@ -21,7 +21,7 @@ function renewed(identity: AgentIdentity, signedBy = identity.keys.identityPriva
   return { identity: { ...identity, keys }, link }
 }
 
-test('the old key signs the new one: same runner, still approved, sealed to the new key, the old connection taken over', async () => {
+test('the old key signs the new one: the runner is the same and still approved, and its old connection is taken over', async () => {
   const before = await fixture.approved('edge-1')
   const { runner } = await fixture.byName('edge-1')
   const { identity, link } = renewed(before.identity)
@@ -40,7 +40,7 @@ test('the old key signs the new one: same runner, still approved, sealed to the 
   expect(await old.waitForClose()).toMatchObject({ reason: 'denied' })
 })
 
-test('a runner that was away during two rotations, or whose control plane forgot one, is known by any of its keys', async () => {
+test('a runner that was away for two rotations, or whose control plane forgot one, is known by any of its keys', async () => {
   const first = await fixture.approved('edge-1')
   await first.leave()
   const { runner } = await fixture.byName('edge-1')
@@ -51,7 +51,7 @@ test('a runner that was away during two rotations, or whose control plane forgot
   expect((await fixture.byName('edge-1')).runner.id).toBe(runner.id)
 })
 
-test('a succession that the old key did not sign is worth nothing', async () => {
+test('a succession that the old key did not sign does not count', async () => {
   const victim = await fixture.approved('edge-1')
   const { runner } = await fixture.byName('edge-1')
   const thief = newIdentity('edge-1')
@@ -65,7 +65,7 @@ test('a succession that the old key did not sign is worth nothing', async () => 
   expect(victim.closed).toBeNull()
 })
 
-test('a revoked runner stays revoked under new keys, and keys that follow each other in a ring hold nobody up', async () => {
+test('a revoked runner stays revoked with new keys, and keys that follow each other in a circle block nothing', async () => {
   const agent = await fixture.approved('edge-1')
   const { runner } = await fixture.byName('edge-1')
   await fixture.hub.revoke(runner.id, 'root')

@@ -89,7 +89,7 @@ describe('messages that come before the welcome', () => {
     await waitFor('it to be offline', async () => !(await hub.list())[0]?.online)
   })
 
-  test('its epoch is stored all the same, so an older connection does not stay behind it', async () => {
+  test('its epoch is stored nevertheless, so an older connection does not stay', async () => {
     const { state, close, wrap } = gated('runners.hello')
     const { approved, url } = await start({ store: wrap })
     const first = await approved('edge-1')
@@ -122,7 +122,7 @@ describe('messages that come before the welcome', () => {
 })
 
 describe('heartbeat', () => {
-  test('a runner that has gone silent is given up after two heartbeats', async () => {
+  test('the connection of a silent runner is closed after two heartbeats', async () => {
     const { approved, byName, sessions } = await start({ heartbeatMs: 100 })
     const agent = await approved('edge-1')
     const { _socket: network } = agent.socket as unknown as { _socket: { pause(): void; resume(): void } }
@@ -135,7 +135,7 @@ describe('heartbeat', () => {
     expect(await agent.waitForClose()).toMatchObject({ reason: 'heartbeat_lost' })
   })
 
-  test('a quiet runner that answers pings stays', async () => {
+  test('the connection of a runner that only answers pings stays', async () => {
     const { approved } = await start({ heartbeatMs: 50 })
     const agent = await approved('edge-1')
     let pings = 0
@@ -144,7 +144,7 @@ describe('heartbeat', () => {
     expect(agent.closed).toBeNull()
   })
 
-  test('a runner that we do not listen to because the database is slow is not taken for dead', async () => {
+  test('a runner that is not read because the database is slow does not count as dead', async () => {
     const { approved, sessions } = await start({ heartbeatMs: 50 })
     const agent = await approved('edge-1')
     sessions[0]?.connection.pause()
@@ -159,7 +159,7 @@ describe('heartbeat', () => {
     expect(agent.closed).toBeNull()
   })
 
-  test('a runner that reads nothing is cut off before it fills the memory', async () => {
+  test('a runner that reads nothing is disconnected before it fills the memory', async () => {
     const { approved, byName, sessions } = await start()
     const agent = await approved('edge-1')
     const { _socket: network } = agent.socket as unknown as { _socket: { pause(): void } }
@@ -171,7 +171,7 @@ describe('heartbeat', () => {
     expect(sessions[0]?.isClosed).toBe(true)
   })
 
-  test('the agent is told the rhythm', async () => {
+  test('the agent learns the time between heartbeats', async () => {
     const { url } = await start({ heartbeatMs: 50 })
     const agent = await RawAgent.join(url, newIdentity('edge-1'))
     expect((await agent.next('welcome')).heartbeat_ms).toBe(50)
@@ -179,7 +179,7 @@ describe('heartbeat', () => {
 })
 
 describe('status', () => {
-  test('is stored with the skew of the clocks, and the session hears of a changed capacity', async () => {
+  test('is stored with the skew of the clocks, and the session learns of a changed capacity', async () => {
     const { approved, byName, sessions } = await start()
     const agent = await approved('edge-1')
     agent.status({ running_jobs: 3, max_jobs: 4, draining: true, spool_bytes: 99, clock: Date.now() + 3_600_000 })
@@ -192,7 +192,7 @@ describe('status', () => {
     expect(sessions[0]?.capacities.at(-1)).toEqual({ enabled: true, draining: true, maxJobs: 4 })
   })
 
-  test('a thousand of them are a few writes, and heartbeats without news raise nothing', async () => {
+  test('a thousand of them are stored in a few writes, and heartbeats without changes announce nothing', async () => {
     const { state, close, wrap } = gated('runners.status')
     const { approved, byName, raised } = await start({ store: wrap })
     const agent = await approved('edge-1')
@@ -214,7 +214,7 @@ describe('status', () => {
     expect(raised.length).toBeLessThanOrEqual(2)
   })
 
-  test('numbers that are no numbers of anything do no harm', async () => {
+  test('impossible numbers do no harm', async () => {
     const { approved, byName } = await start()
     const agent = await approved('edge-1')
     agent.raw(
@@ -228,7 +228,7 @@ describe('status', () => {
     expect(agent.closed).toBeNull()
   })
 
-  test('news is what decides or what is seen', () => {
+  test('only changes that matter for offers or for people are announced', () => {
     const quiet = { runningJobs: 0, agentMaxJobs: 10, draining: false, spoolBytes: 0, clockSkewMs: 3, lastSeen: 1 }
     expect(newsIn(quiet, { ...quiet, lastSeen: 2, clockSkewMs: 12 })).toEqual({ urgent: false, visible: false })
     expect(newsIn(quiet, { ...quiet, runningJobs: 1 })).toEqual({ urgent: false, visible: true })
@@ -248,7 +248,7 @@ describe('stopping', () => {
     expect(await late.waitForClose()).toMatchObject({ reason: 'going_away' })
   })
 
-  test('does not wait for ever for one that does not answer', async () => {
+  test('does not wait for ever for a runner that does not answer', async () => {
     const { approved, hub } = await start({ limits: { closeMs: 50 } })
     const agent = await approved('edge-1')
     const { _socket: network } = agent.socket as unknown as { _socket: { pause(): void; resume(): void } }

@@ -29,7 +29,7 @@ async function runnerAndCopy(name: string) {
 const isRefused = async (identity: ReturnType<typeof newIdentity>) =>
   (await (await RawAgent.greet(fixture.url, identity)).waitForClose()).reason === 'clone'
 
-test('an older copy is let in once an admin accepts it, also after a restart; what it replaces is not', async () => {
+test('an older copy is accepted after an admin accepted it, also after a restart; the process that it replaces is refused', async () => {
   const { id, agent, identity, copy } = await runnerAndCopy('edge')
   await expect(fixture.hub.acceptCopy(id, 'root')).rejects.toMatchObject({ code: 'runner_online' })
   await agent.leave()
@@ -45,7 +45,7 @@ test('an older copy is let in once an admin accepts it, also after a restart; wh
   expect((await (await RawAgent.join(fixture.url, later)).next('welcome')).state).toBe('approved')
 })
 
-test('what an older copy does not name may have run: it is neither offered again nor said not to have started', async () => {
+test('a job that an older copy does not name may have run: it is not offered again, and nobody says that it never started', async () => {
   const { id, runner, agent, copy } = await runnerAndCopy('edge')
   await agent.leave()
   expect(await isRefused(copy)).toBe(true)
@@ -70,7 +70,7 @@ test('what an older copy does not name may have run: it is neither offered again
   expect(await findJob(store.read, next)).toMatchObject({ status: 'running', dispatch: 'queued' })
 })
 
-test('the end of a copy is held beside the stored one, in status, lengths and bytes', () => {
+test('the end of a copy is compared with the stored one: status, lengths and bytes', () => {
   const stored = {
     job: { status: 'success' as const, abort_requested_by: null },
     lengths: { output: 200, events: 100, eventsCount: 3 },

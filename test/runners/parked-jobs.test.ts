@@ -38,7 +38,7 @@ async function outputOf(jobId: number): Promise<string> {
 }
 
 describe('a job that waits for an approval', () => {
-  test('is neither told to wait, nor failed for waiting too long, nor abandoned when its runner is silent', async () => {
+  test('gets no line about waiting, does not fail for waiting too long, and is not abandoned when its runner is silent', async () => {
     const { store, clock, live } = fixture
     await (await fixture.approved('away')).leave()
     const { runner } = await fixture.byName('away')
@@ -76,7 +76,7 @@ describe('a job that waits for an approval', () => {
     expect(await outputOf(parked)).toBe(before)
   })
 
-  test('is running when its runner has it: the database was restored from a backup of before its approval', async () => {
+  test('is running when its runner has it, because the database was restored from a backup before its approval', async () => {
     const { store, clock } = fixture
     await (await fixture.approved('edge')).leave()
     const { runner } = await fixture.byName('edge')

@@ -60,7 +60,7 @@ async function contentOf(blob: { content: AsyncIterable<Buffer> } | null): Promi
 }
 
 describe('the manifest', () => {
-  test('tells every file with hash, size and mode, and every link, sorted', async () => {
+  test('lists every file with hash, size and mode, and every link, sorted', async () => {
     put('site.yml', '- hosts: all\n')
     put('roles/web/tasks/main.yml', '[]')
     put('bin/tool', '#!/bin/sh\n')
@@ -83,7 +83,7 @@ describe('the manifest', () => {
     })
   })
 
-  test('is the same bytes for the same content, in whatever order and whenever it was written', async () => {
+  test('has the same bytes for the same content, in whatever order and whenever it was written', async () => {
     for (const name of ['b.yml', 'a.yml', 'ä.yml', 'Z.yml', '_x.yml']) put(name, name)
     const first = await open().manifest()
     rmSync(folder, { recursive: true })
@@ -93,7 +93,7 @@ describe('the manifest', () => {
     expect(second.sha256).toBe(sha256(first.json))
   })
 
-  test('leaves version control behind, a folder or the file of a submodule', async () => {
+  test('leaves out version control, the folder and the file of a submodule', async () => {
     put('.git/config', 'secret')
     put('roles/web/.git', 'gitdir: ../..')
     put('.gitignore', '*.retry')
@@ -155,7 +155,7 @@ describe('calls at the same time', () => {
     expect(await shared).toBe(await first)
   })
 
-  test('a failed walk fails those who asked for it, and not the next', async () => {
+  test('a failed walk fails the callers that asked for it, and not the next ones', async () => {
     execFileSync('mkfifo', [join(folder, 'pipe')])
     const files = open()
     await expect(files.manifest()).rejects.toBeInstanceOf(InvalidInputError)
@@ -164,7 +164,7 @@ describe('calls at the same time', () => {
   })
 })
 
-describe('what may not travel is refused by name', () => {
+describe('a file that may not be sent is refused, and named', () => {
   test.each([
     ['an absolute link', '/etc/passwd'],
     ['a link that leaves the folder', '../secret'],
@@ -191,12 +191,12 @@ describe('what may not travel is refused by name', () => {
     listening.close()
   })
 
-  test('a name that other systems read otherwise', async () => {
+  test('a name that other systems read differently', async () => {
     put('a\\b.yml', '')
     await expect(open().manifest()).rejects.toThrow(/the name of "a\\\\b.yml"/)
   })
 
-  test('a name that is no UTF-8', async () => {
+  test('a name that is not UTF-8', async () => {
     writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff, 0xfe])]), '')
     await expect(open().manifest()).rejects.toThrow(/the name of/)
   })

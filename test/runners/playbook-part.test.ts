@@ -37,7 +37,7 @@ describe('the part of the playbook folder that a job gets', () => {
     for (const path of ['roles/web/tasks/main.yml', 'roles/webapp/tasks/main.yml', 'finance/pay.yml']) put(path)
   })
 
-  test('is everything as long as nobody says otherwise', async () => {
+  test('is everything if there are no rules', async () => {
     expect(await partOf(job())).toEqual(await partOf())
     expect(await partOf()).toHaveLength(8)
   })
@@ -56,7 +56,7 @@ describe('the part of the playbook folder that a job gets', () => {
     expect(await partOf(needs)).toEqual(['finance/ansible.cfg', 'finance/pay.yml'])
   })
 
-  test('has no folder that is for other forms, and never the rules themselves', async () => {
+  test('has no folder that is for other forms, and never the files of rules', async () => {
     put('finance/.holdfast.yml', 'forms: [Payroll, Bonus]\n')
     expect(await partOf(job())).not.toContain('finance/pay.yml')
     expect(await partOf()).not.toContain('finance/pay.yml')
@@ -66,7 +66,7 @@ describe('the part of the playbook folder that a job gets', () => {
     expect(own.filter((path) => path.endsWith('.holdfast.yml'))).toEqual([])
   })
 
-  test('a link into a folder that is for other forms carries nothing of it', async () => {
+  test('a link into a folder that is for other forms brings none of its files', async () => {
     put('finance/.holdfast.yml', 'forms: [Payroll]\n')
     symlinkSync('finance', join(folder, 'way-in'))
     const { files } = parseManifest((await open().manifest(job())).json.toString())
@@ -80,7 +80,7 @@ describe('the part of the playbook folder that a job gets', () => {
     )
   })
 
-  test('is what the nearest folder says that its playbooks need', async () => {
+  test('is the part that the nearest folder names for its playbooks', async () => {
     put('.holdfast.yml', 'needs: [group_vars/]\n')
     put('finance/.holdfast.yml', 'needs: [./roles/web]\n')
     put('finance/deep/more.yml')
@@ -108,7 +108,7 @@ describe('the part of the playbook folder that a job gets', () => {
     await expect(open().manifest(job({ playbook: 'finance/pay.yml' }))).rejects.toThrow(reason)
   })
 
-  test('a blob is only given by a manifest that lists it', async () => {
+  test('a blob can only be read through a manifest that lists it', async () => {
     put('finance/.holdfast.yml', 'forms: [Payroll]\n')
     const files = open()
     const whole = await files.manifest(job({ form: 'Payroll', playbook: 'finance/pay.yml' }))

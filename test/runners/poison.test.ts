@@ -26,21 +26,21 @@ describe('the handshake', () => {
   test.each([
     [CONTRACT + 1, 'update the control plane'],
     [0, 'update the runner agent'],
-  ])('contract %i is refused with the side to update', async (contract, sentence) => {
+  ])('contract %i is refused, and the text names the side to update', async (contract, sentence) => {
     const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'), { contract })
     const closed = await agent.waitForClose()
     expect(closed).toMatchObject({ reason: 'contract_mismatch' })
     expect(closed.text).toContain(sentence)
   })
 
-  test('another contract is told so even when its hello means nothing to us', async () => {
+  test('an agent of another contract learns that even when its hello cannot be parsed', async () => {
     const agent = RawAgent.dial(fixture.url)
     await agent.next('challenge')
     agent.say({ type: 'hello', payload: JSON.stringify({ contract: CONTRACT + 5, other: true }), signature: '' })
     expect(await agent.waitForClose()).toMatchObject({ reason: 'contract_mismatch' })
   })
 
-  test('a signature by another key, over another nonce, or of nonsense is refused and leaves no row', async () => {
+  test('a signature by another key, over another nonce, or of random bytes is refused and leaves no row', async () => {
     const identity = newIdentity('edge-1')
     const payload = RawAgent.prototype.helloText.call({ identity } as RawAgent)
     const other = newIdentity('x').keys.identityPrivatePem
@@ -60,7 +60,7 @@ describe('the handshake', () => {
     expect(await fixture.hub.list()).toHaveLength(1)
   })
 
-  test('a hello recorded on one connection is worth nothing on another', async () => {
+  test('a hello that was recorded on one connection is refused on another', async () => {
     const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'))
     const payload = agent.helloText()
     const signature = agent.handshake.sign(payload)
@@ -79,7 +79,7 @@ describe('the handshake', () => {
     expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_signature' })
   })
 
-  test('what is not sealed after the proof, sealed twice or not in its order ends the connection', async () => {
+  test('a message after the proof that is not sealed, sealed twice or out of order ends the connection', async () => {
     const sealed = (agent: RawAgent) => agent.handshake.channel?.seal('{}') ?? Buffer.alloc(0)
     const wrongs: ((agent: RawAgent) => string | Buffer)[] = [
       () => JSON.stringify({ type: 'status' }),
@@ -96,7 +96,7 @@ describe('the handshake', () => {
     }
   })
 
-  test('keys that are no keys are refused', async () => {
+  test('invalid keys are refused', async () => {
     for (const key of ['', 'A'.repeat(44), publicKeyOf(newIdentity('x').keys.identityPrivatePem).slice(1)]) {
       const agent = RawAgent.dial(fixture.url, newIdentity('edge-1'))
       const { nonce } = await agent.next('challenge')
@@ -130,7 +130,7 @@ describe('the handshake', () => {
     await impatient.close()
   })
 
-  test('connections in their handshake are bounded: the oldest goes, the newest gets in', async () => {
+  test('the number of connections in their handshake is limited: the oldest is closed, the newest gets a place', async () => {
     const narrow = await startHub({ limits: { mostUnproven: 5 } })
     const silent: RawAgent[] = []
     for (let count = 0; count < 5; count += 1) {
@@ -209,7 +209,7 @@ describe('an approved runner that breaks the contract', () => {
     await waitFor('it to be offline', async () => !(await fixture.byName('edge-1')).online)
   })
 
-  test('a session that fails by itself costs its connection and nothing else', async () => {
+  test('a session with an internal error loses its connection and nothing else', async () => {
     const agent = await fixture.approved('edge-1')
     fixture.behaviour.onMessage = () => {
       throw new Error('a fault of our own')

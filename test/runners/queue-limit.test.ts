@@ -62,7 +62,7 @@ describe.each([
   ['ahead', 10 * DAYS],
   ['back', -10 * DAYS],
 ])('a clock that is set %s', (_, offset) => {
-  test('gives up no job of a silent runner early, nor late', async () => {
+  test('abandons the jobs of a silent runner neither early nor late', async () => {
     const id = await addJob('claimed')
     fixture.clock.offset = offset
     await looks()
@@ -73,7 +73,7 @@ describe.each([
     expect(Math.abs((job.end_time ?? 0) - since - PATIENCE_MS)).toBeLessThan(PATIENCE_MS / 2)
   })
 
-  test('fails no waiting job early, nor late', async () => {
+  test('fails waiting jobs neither early nor late', async () => {
     const id = await addJob('queued')
     await looks()
     fixture.clock.offset = offset

@@ -46,7 +46,7 @@ describe('runners over REST', () => {
     expect((await asAdmin('GET', path)).body).toEqual(record)
   })
 
-  test('what was compared is what is let in: with another fingerprint nothing changes', async () => {
+  test('only the runner with the compared fingerprint is approved: with another fingerprint nothing changes', async () => {
     const { path } = await ask('rest-compared')
     const { fingerprint } = (await asAdmin('GET', path)).body as { fingerprint: string }
     const other = `SHA256:${'A'.repeat(43)}`
@@ -83,7 +83,7 @@ describe('runners over REST', () => {
     expect((await asAdmin('GET', path)).status).toBe(404)
   })
 
-  test('reinstate undoes a revoke, and nothing else does: the runner comes back with its key', async () => {
+  test('only reinstate undoes a revoke: the runner comes back with its key', async () => {
     const { agent, path } = await ask('rest-7')
     expect((await asAdmin('POST', `${path}/reinstate`)).status).toBe(409)
     expect((await asAdmin('POST', `${path}/approve`)).status).toBe(200)
@@ -160,7 +160,7 @@ describe('the order of the checks', () => {
 })
 
 describe('join tokens over REST', () => {
-  test('are shown once, listed without themselves, work once, and can be taken back', async () => {
+  test('are shown once, are listed without the token itself, work once, and can be removed', async () => {
     const made = await asAdmin('POST', '/runner/join-tokens', { name: 'rack 7', ttl_minutes: 60 })
     expect(Object.keys(made.body).sort()).toEqual(['expires_at', 'id', 'token'])
     const list = await asAdmin('GET', '/runner/join-tokens')
@@ -177,7 +177,7 @@ describe('join tokens over REST', () => {
     expect((await asAdmin('DELETE', `/runner/join-tokens/${String(made.body.id)}`)).status).toBe(404)
   })
 
-  test('are good for 30 minutes when nothing is said, with or without a body', async () => {
+  test('are valid for 30 minutes by default, with or without a body', async () => {
     for (const json of [undefined, {}]) {
       const before = server.clock.now()
       const { body } = await asAdmin('POST', '/runner/join-tokens', json)
@@ -192,7 +192,7 @@ describe('join tokens over REST', () => {
     },
   )
 
-  test('a token that is not there: 404 before 403, and 400 for what is no id', async () => {
+  test('an unknown token: 404 before 403, and 400 for an invalid id', async () => {
     const call = (id: string) => server.call('DELETE', `/runner/join-tokens/${id}`, { token: user })
     const { body } = await asAdmin('POST', '/runner/join-tokens')
     expect((await call('999999')).status).toBe(404)
@@ -202,7 +202,7 @@ describe('join tokens over REST', () => {
 })
 
 describe('the socket behind the application', () => {
-  test('needs no token, sees the address of the caller, and is no page', async () => {
+  test('needs no token, sees the address of the caller, and is not a page', async () => {
     const { path } = await ask('socket-1')
     expect((await asAdmin('GET', path)).body).toMatchObject({ ip: '127.0.0.1' })
     const plain = await server.call('GET', '/rte/socket')

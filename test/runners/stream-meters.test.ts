@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-test('what is stored is counted once, and an acknowledgement is timed from the arrival of what it covers', async () => {
+test('stored bytes are counted once, and the time of an acknowledgement begins when its oldest piece arrives', async () => {
   const jobId = await store.write('test', (queries) => insertJob(queries, queuedJob(1)))
   let time = 0
   const slow: Store = {

@@ -23,7 +23,7 @@ describe('a newer connection of the same runner', () => {
     expect((await fixture.byName('edge-1')).online).toBe(true)
   })
 
-  test('fences the old one: its late frames and those of another epoch are ignored', async () => {
+  test('fences the older one: its late frames and those of another epoch are ignored', async () => {
     const first = await fixture.approved('edge-1')
     // The old connection sends in the same moment in which it is replaced.
     const second = await RawAgent.greet(fixture.url, first.identity)
@@ -41,7 +41,7 @@ describe('a newer connection of the same runner', () => {
     expect(fixture.sessions[0]?.frames.length).toBe(stored)
   })
 
-  test('many at once leave one, with the highest epoch', async () => {
+  test('of many at once one stays, with the highest epoch', async () => {
     const first = await fixture.approved('edge-1')
     const agents = await Promise.all(Array.from({ length: 20 }, () => RawAgent.greet(fixture.url, first.identity)))
     await waitFor('all but one to be closed', () => agents.filter((agent) => agent.closed === null).length === 1)
@@ -76,7 +76,7 @@ describe('clones of a state folder', () => {
     expect(view.online).toBe(true)
   })
 
-  test('a copy that is started while the original runs is refused, though it counts as a newer start', async () => {
+  test('a copy that is started while the original runs is refused, although it has a higher generation', async () => {
     const original = await fixture.approved('edge-1')
     const copy = await RawAgent.greet(fixture.url, restarted(original.identity), { host: 'other-host' })
     expect(await copy.waitForClose()).toMatchObject({ reason: 'clone' })
@@ -86,7 +86,7 @@ describe('clones of a state folder', () => {
     expect(view.runner).toMatchObject({ host: 'test-host', generation: original.identity.generation })
   })
 
-  test('a newer start is let in beside the connection of a process that is gone without a word', async () => {
+  test('a newer start is accepted while the connection of a vanished process is still open', async () => {
     const impatient = await startHub({ limits: { answerMs: 100 } })
     onTestFinished(() => impatient.close())
     const gone = await impatient.approved('edge-1')
@@ -97,7 +97,7 @@ describe('clones of a state folder', () => {
     gone.socket.terminate()
   })
 
-  test('of two copies that start one after the other, the later one acts and the other is refused', async () => {
+  test('of two copies that start one after the other, the later one works and the other is refused', async () => {
     const original = await fixture.approved('edge-1')
     await original.leave()
     const copy = await RawAgent.join(fixture.url, restarted(original.identity))
@@ -106,7 +106,7 @@ describe('clones of a state folder', () => {
     expect(copy.closed).toBeNull()
   })
 
-  test('a waiting request is kept apart from its clone too', async () => {
+  test('the clone of a waiting runner is refused, too', async () => {
     const { url } = fixture
     const agent = await RawAgent.join(url, { ...(await fixture.approved('edge-1')).identity, name: 'edge-1' })
     await fixture.hub.remove((await fixture.byName('edge-1')).runner.id, 'root')

@@ -62,7 +62,7 @@ function received(sha256: string) {
 }
 const bytesOf = (sha256: string) => Buffer.concat(received(sha256).map(({ payload }) => payload))
 
-test('an upload is sent from the byte on that is asked for, in frames that say the whole size', async () => {
+test('an upload is sent from the requested byte on, in frames with the whole size', async () => {
   const content = randomBytes(3 * MAX_PAYLOAD_BYTES + 5)
   const { order, sha256 } = await prepared(content)
   new UploadSender(connection(), folder, fixture.log).send(order, want(order, sha256, 1000))
@@ -71,7 +71,7 @@ test('an upload is sent from the byte on that is asked for, in frames that say t
   expect(received(sha256)[0]).toMatchObject({ offset: 1000, size: content.length })
 })
 
-test('uploads and other blobs take turns: a huge file holds up no other job', async () => {
+test('uploads and other blobs take turns: a huge file delays no other job', async () => {
   const sender = new UploadSender(connection(), folder, fixture.log)
   const [one, other] = [await prepared(randomBytes(64 * MAX_PAYLOAD_BYTES)), await prepared(randomBytes(1000))]
   sender.send(one.order, want(one.order, one.sha256))
@@ -82,7 +82,7 @@ test('uploads and other blobs take turns: a huge file holds up no other job', as
   expect(small).toBeLessThan(60)
 })
 
-test('who asks again gets it from there, and what was under way before ends', async () => {
+test('a second request starts the file again from its offset, and ends the first sending', async () => {
   const content = randomBytes(40 * MAX_PAYLOAD_BYTES)
   const { order, sha256 } = await prepared(content)
   const sender = new UploadSender(connection(), folder, fixture.log)

@@ -47,7 +47,7 @@ async function all(records: AsyncIterable<BackupRecord>): Promise<BackupRecord[]
   return found
 }
 
-test('the files of all parts come back as they were, with their rights and in any size', async () => {
+test('the files of all parts come back unchanged, with their rights and in any size', async () => {
   const large = Buffer.alloc(2 * MEBIBYTE + 17, 'holdfast ')
   const from = installation({
     'forms/a.yml': 'name: a\n',
@@ -75,7 +75,7 @@ test('the files of all parts come back as they were, with their rights and in an
   }
 })
 
-test('a file that grows meanwhile is kept with its first size, and one that shrinks ends the backup', async () => {
+test('a file that grows meanwhile is stored with its first size, and one that shrinks ends the backup', async () => {
   const { at, places } = installation({ 'forms/log.txt': 'x'.repeat(10), 'uploads/a': 'y'.repeat(10) })
   const growing = filesOf(places, ['forms'])
   expect((await growing.next()).value).toMatchObject({ type: 'file', size: 10 })
@@ -88,7 +88,7 @@ test('a file that grows meanwhile is kept with its first size, and one that shri
   await expect(all(shrinking)).rejects.toMatchObject({ code: 'file_changed' })
 })
 
-test('what is removed meanwhile is left out, and nothing else', async () => {
+test('only files that are removed meanwhile are left out', async () => {
   const { at, places } = installation({
     'uploads/a/1': 'one',
     'uploads/b/gone': 'gone',
@@ -103,7 +103,7 @@ test('what is removed meanwhile is left out, and nothing else', async () => {
   expect(found).toEqual(['a/1', 'c/left', 'd'])
 })
 
-test('a file that is removed while it is read is kept whole', async () => {
+test('a file that is removed while it is read is stored completely', async () => {
   const { at, places } = installation({ 'uploads/a': 'whole' })
   const records = filesOf(places, ['uploads'])
   await records.next()
@@ -111,7 +111,7 @@ test('a file that is removed while it is read is kept whole', async () => {
   expect(await all(records)).toEqual([{ type: 'data', data: Buffer.from('whole').toString('base64') }])
 })
 
-test('a file that cannot be looked at ends the backup by name, and is not taken for a missing one', async () => {
+test('a file that cannot be checked ends the backup with its name, and does not count as missing', async () => {
   const { places } = installation({ 'forms/a.yml': '' })
   const config = [join(places.forms, 'x'.repeat(300))]
   await expect(all(filesOf({ ...places, config }, ['config']))).rejects.toMatchObject({ code: 'file_unreadable' })
@@ -122,7 +122,7 @@ test('a folder that cannot be read ends the backup', async () => {
   await expect(all(filesOf(places, PARTS))).rejects.toMatchObject({ code: 'file_unreadable' })
 })
 
-test('only what is wanted is written, and only below its folder', async () => {
+test('only the wanted files are written, and only below their folder', async () => {
   const { places, paths, at } = installation({ 'forms/a.yml': 'old' })
   const writer = new PartWriter(places, ['forms', 'config'], false)
   expect(await writer.place('playbooks', 'a.yml')).toBeNull()
@@ -139,7 +139,7 @@ test('only what is wanted is written, and only below its folder', async () => {
   expect(paths()).toEqual(['forms/a.yml'])
 })
 
-test('nothing is left of a file that was not complete', async () => {
+test('an incomplete file leaves nothing', async () => {
   const { places, paths } = installation()
   const writer = new PartWriter(places, PARTS, false)
   await writer.take({ type: 'file', part: 'forms', path: 'a.yml', mode: 0o600, size: 6 })
@@ -162,7 +162,7 @@ async function shortenWrites(most: number): Promise<void> {
   onTestFinished(() => spy.mockRestore())
 }
 
-test('a file and a backup are written to their end when the disk takes them in pieces', async () => {
+test('a file and a backup are written completely when the disk takes them in pieces', async () => {
   const { at, places } = installation({ 'forms/a.yml': '' })
   await shortenWrites(5)
   const content = 'more than five bytes'
@@ -180,7 +180,7 @@ test('a file and a backup are written to their end when the disk takes them in p
   expect(await all(readRecords(at('backup'), 'a passphrase'))).toEqual(records)
 })
 
-test('a disk that takes nothing more ends the writing', async () => {
+test('a full disk ends the writing', async () => {
   const { places } = installation()
   await shortenWrites(0)
   const writer = new PartWriter(places, PARTS, false)

@@ -49,7 +49,7 @@ const PROGRAM = `
   process.exit(0)
 `
 
-test('when no more files can be opened the reserve is free for the jobs that are there, and is put aside again later', async () => {
+test('when no more files can be opened the reserve is released for the present jobs, and is taken again later', async () => {
   const limited = ['-c', 'ulimit -n 120 && exec "$0" --input-type=module -e "$1"', process.execPath, PROGRAM]
   const { stdout } = await promisify(execFile)('sh', limited)
   const told = JSON.parse(stdout) as Record<'others' | 'freed' | 'stillFree' | 'again', number> &

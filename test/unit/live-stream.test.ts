@@ -61,12 +61,12 @@ const names = () => written.flatMap((text) => /"name":"(\w+)"/.exec(text)?.[1] ?
 const pinged = () => written.filter((text) => text === ': ping\n\n').length
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-test('hello comes first and asks for three seconds', () => {
+test('hello comes first and sets the retry time to three seconds', () => {
   expect(written).toEqual(['retry: 3000\nevent: hello\ndata: {"version":"9"}\nid: d\n\n'])
 })
 
 describe('changes', () => {
-  test('the first goes at once, as an event of one name', () => {
+  test('the first is sent at once, as an event with one name', () => {
     stream.changed('jobs')
     expect(written[1]).toBe('event: changed\ndata: {"name":"jobs"}\n\n')
   })
@@ -87,14 +87,14 @@ describe('changes', () => {
     expect(names()).toEqual([...LIVE_NAMES])
   })
 
-  test('after a quiet second the next goes at once again', () => {
+  test('after a second without changes the next is sent at once again', () => {
     stream.changed('jobs')
     held.move(1100)
     stream.changed('jobs')
     expect(names()).toEqual(['jobs', 'jobs'])
   })
 
-  test('never sends two of a name within a second, and always sends the last change', () => {
+  test('a name is sent at most once a second, and the last change is always sent', () => {
     covers('live-2.rate', 'limit.event-rate', 'live-detail.first-and-last')
     const step = fc.record({ wait: fc.integer({ min: 0, max: 1500 }), name: fc.constantFrom(...LIVE_NAMES) })
     const slow = fc.record({ wait: fc.integer({ min: 0, max: 900 }), drains: fc.boolean() })
@@ -147,7 +147,7 @@ describe('changes', () => {
 })
 
 describe('a slow reader', () => {
-  test('gets nothing more until it has drained, then every name once', () => {
+  test('gets nothing more until it has read everything, then every name once', () => {
     accepts = false
     stream.changed('jobs')
     const before = written.length
@@ -159,7 +159,7 @@ describe('a slow reader', () => {
     expect(names().slice(1).sort()).toEqual([...LIVE_NAMES].sort())
   })
 
-  test('is given up after a minute of silence', () => {
+  test('is disconnected after a minute without reading', () => {
     accepts = false
     stream.changed('jobs')
     held.move(59_000)
@@ -170,7 +170,7 @@ describe('a slow reader', () => {
     expect(held.count()).toBe(0)
   })
 
-  test('is kept when it reads now and then', () => {
+  test('stays connected when it reads from time to time', () => {
     for (let minute = 0; minute < 10; minute += 1) {
       accepts = false
       stream.changed('jobs')
@@ -193,7 +193,7 @@ describe('pings', () => {
     expect(pinged()).toBe(5)
   })
 
-  test('end the stream within a second of its session', async () => {
+  test('end the stream within a second after its session', async () => {
     sessions.clear()
     held.move(1000)
     await settled()
@@ -207,7 +207,7 @@ describe('pings', () => {
 })
 
 describe('many streams', () => {
-  test('have one timer, and sessions that are looked up together, each once', async () => {
+  test('have one timer, and their sessions are looked up together, each once', async () => {
     for (let count = 0; count < 50; count += 1) open(count % 2 === 0 ? 'ann' : 'bob')
     sessions.add('bob')
     expect(held.count()).toBe(1)

@@ -20,7 +20,7 @@ const runner = { id: 1, name: 'north', host: 'n.example', ip: '192.0.2.1', finge
 const { mailOf } = createWords('https://holdfast.example')
 const linesOf = (event: NotificationEvent) => mailOf(event).text.split('\n')
 
-test('an approval says who may give it', () => {
+test('a message about an approval names who may give it', () => {
   expect(linesOf(approval)).toContain('May approve: an admin')
   expect(linesOf({ ...approval, roles: ['ops', 'dev'] })).toContain('May approve: ops, dev or an admin')
   expect(linesOf({ ...approval, title: 'Sure?', message: 'Two\nlines' })).toEqual(
@@ -43,7 +43,7 @@ test('an approval says who may give it', () => {
   )
 })
 
-test('a child job says its step, and one that ended its end and reason', () => {
+test('a message about a child job names its step, and about an ended job its end and reason', () => {
   const child = { ...job, parent: 3, end: Date.UTC(2026, 0, 2), reason: 'ansible ended with 2', status: 'failed' }
   const event: NotificationEvent = { kind: 'job', what: 'ended', job: child, declared: null }
   expect(mailOf(event).subject).toBe('[Holdfast] Job 7 (Web server, site.yml): failed')
@@ -52,7 +52,7 @@ test('a child job says its step, and one that ended its end and reason', () => {
   )
 })
 
-test('there is a link where there is something to see', () => {
+test('a message has a link if there is something to see', () => {
   const linkIn = (event: NotificationEvent) => linesOf(event).some((text) => text.startsWith('https:'))
   expect(linkIn({ kind: 'job', what: 'launch', job, declared: null })).toBe(true)
   expect(linkIn({ kind: 'job', what: 'delete', job, declared: null })).toBe(false)
@@ -60,7 +60,7 @@ test('there is a link where there is something to see', () => {
   expect(createWords(null).mailOf(approval).text).not.toContain('http')
 })
 
-test('texts of people stay in their line and are cut', () => {
+test('texts of people stay on their line and are cut', () => {
   const event: NotificationEvent = { kind: 'job', what: 'launch', job: { ...job, form: 'a\r\nBcc: x' }, declared: null }
   expect(mailOf(event).subject).toBe('[Holdfast] Job 7 (a Bcc: x) was launched')
   const long = mailOf({ ...event, job: { ...job, form: 'y'.repeat(1000) } }).subject

@@ -31,7 +31,7 @@ describe('the service clock', () => {
     }
   }
 
-  test('counts what passes between looks, and of a pause only a little', async () => {
+  test('counts the time between looks, and only a little of a pause', async () => {
     const one = node(5)
     const start = await one.look()
     one.pass(1000)
@@ -42,7 +42,7 @@ describe('the service clock', () => {
     expect(await node(2 * HOUR).look()).toBe(start + 3000)
   })
 
-  test('counts no time twice, however many nodes look and whatever their clocks say', async () => {
+  test('counts no time twice, with any number of nodes and any clocks', async () => {
     const nodes = [node(0), node(7 * HOUR), node(-7 * HOUR)]
     const start = await (nodes[0] as ReturnType<typeof node>).look()
     let time = start
@@ -55,7 +55,7 @@ describe('the service clock', () => {
     expect(time - start).toBeGreaterThanOrEqual(28_000)
   })
 
-  test('counts nothing while the database cannot be written, and after it nothing of that time', async () => {
+  test('never counts the time in which the database cannot be written', async () => {
     let isAway = false
     const write: Store['write'] = (name, operation) =>
       isAway ? Promise.reject(new Error('the database is away')) : store.write(name, operation)
@@ -73,7 +73,7 @@ describe('the service clock', () => {
 })
 
 describe('the silence of a runner', () => {
-  test('counts while this control plane looks, and anew after a time in which it could not', () => {
+  test('counts while this control plane looks, and again from 0 after a time in which it could not', () => {
     let now = 0
     const seen = createLastSeen({ now: () => now }, 120_000)
     const looks = (count: number) => {
@@ -93,7 +93,7 @@ describe('the silence of a runner', () => {
     expect(looks(119)).toBe(119_000)
   })
 
-  test('after such a time lasts at least as long as an agent needs to dial again', () => {
+  test('counts after such a time only when an agent had enough time to dial again', () => {
     let now = 0
     const seen = createLastSeen({ now: () => now }, 1000)
     seen.looked()

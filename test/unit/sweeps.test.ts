@@ -33,7 +33,7 @@ function heldSweeps() {
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('sweeps', () => {
-  test('that take longer than their period do not queue up: one waits at most', async () => {
+  test('that take longer than their period do not queue up: at most one waits', async () => {
     const held = heldSweeps()
     await settle()
     expect(held.begun()).toBe(1)
@@ -68,7 +68,7 @@ describe('sweeps', () => {
     expect({ begun: held.begun(), ran }).toEqual({ begun: 1, ran: false })
   })
 
-  test('that failed are said, and the next one begins', async () => {
+  test('that failed are logged, and the next one begins', async () => {
     const held = heldSweeps()
     await settle()
     held.end(new Error('the disk is full'))

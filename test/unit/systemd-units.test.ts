@@ -21,7 +21,7 @@ const LIMITS = {
 }
 
 describe('the unit of the control plane', () => {
-  it('takes away what the program does not need', () => {
+  it('removes rights that the program does not need', () => {
     expect(lastOf(directives(SERVICE))).toMatchObject({
       ...LIMITS,
       ...{ PrivateTmp: 'yes', ProtectHome: 'yes', ProtectProc: 'invisible', UMask: '0077' },
@@ -32,7 +32,7 @@ describe('the unit of the control plane', () => {
 })
 
 describe('the units of a runner', () => {
-  it('have nothing that ends running playbooks, or the code that Node makes', () => {
+  it('have nothing that ends running playbooks, or that forbids compiled code of Node.js', () => {
     for (const file of [RUNNER, STRICT, ISOLATION]) {
       const names = directives(file).map(([name]) => name)
       for (const name of ['PrivateTmp', 'RemoveIPC', 'MemoryDenyWriteExecute']) expect(names).not.toContain(name)
@@ -40,19 +40,19 @@ describe('the units of a runner', () => {
     expect(lastOf(directives(RUNNER))).toMatchObject({ KillMode: 'process', OOMPolicy: 'continue' })
   })
 
-  it('leave sudo of playbooks alone without the stricter drop-in', () => {
+  it('allow sudo of playbooks without the stricter drop-in', () => {
     // Each of these turns NoNewPrivileges on for a service that is not root.
     const ends =
       /^(NoNewPrivileges|SystemCall.*|Restrict.*|LockPersonality|PrivateDevices|Protect(Clock|Hostname|Kernel.*))$/
     expect(directives(RUNNER).filter(([name]) => ends.test(name))).toEqual([])
   })
 
-  it('take away what playbooks for other hosts do not need, with the stricter drop-in', () => {
+  it('remove rights that playbooks for other hosts do not need, with the stricter drop-in', () => {
     expect(lastOf(directives(STRICT))).toMatchObject({ ...LIMITS, CapabilityBoundingSet: '' })
     expect(valuesOf(directives(STRICT), 'SystemCallFilter')).toEqual(['@system-service'])
   })
 
-  it('leave the agent its rights for isolation, and only these, with both drop-ins', () => {
+  it('leave the agent only its rights for isolation, with both drop-ins', () => {
     const both = [RUNNER, STRICT, ISOLATION].flatMap(directives)
     const rights = 'CAP_SETUID CAP_SETGID CAP_CHOWN CAP_KILL'
     expect(lastOf(both)).toMatchObject({ AmbientCapabilities: rights, CapabilityBoundingSet: rights })
@@ -64,14 +64,14 @@ describe('the units of a runner', () => {
 
 const analyze = spawnSync('systemd-analyze', ['security', '--help'], { encoding: 'utf8' })
 
-describe.skipIf(!(analyze.stdout ?? '').includes('--offline'))('the figure of systemd-analyze', () => {
+describe.skipIf(!(analyze.stdout ?? '').includes('--offline'))('the rating of systemd-analyze', () => {
   it.each([
     ['the control plane', SERVICE, [], 2.0],
     ['a runner', RUNNER, [], 9.0],
     ['a runner with isolation', RUNNER, [ISOLATION], 7.3],
     ['a runner with the stricter drop-in', RUNNER, [STRICT], 2.5],
     ['a runner with both', RUNNER, [STRICT, ISOLATION], 3.0],
-  ])('of %s is in its bound', (_of, unit, dropIns, bound) => {
+  ])('of %s is within its limit', (_of, unit, dropIns, bound) => {
     const root = mkdtempSync(join(tmpdir(), 'holdfast-units-'))
     onTestFinished(() => rmSync(root, { recursive: true }))
     const units = join(root, 'etc/systemd/system')

@@ -60,27 +60,27 @@ function withSignInCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
   return yargs
     .command(
       later('serve', 'Run the control plane in the foreground', async () =>
-        (await import('./commands/serve.js')).serveCommand(run),
+        (await import('./commands/host/serve.js')).serveCommand(run),
       ),
     )
     .command(
       later('login', 'Sign in and remember the session', async () =>
-        (await import('./commands/login.js')).loginCommand(run),
+        (await import('./commands/sign-in/login.js')).loginCommand(run),
       ),
     )
     .command(
       later('logout', 'End the remembered session', async () =>
-        (await import('./commands/login.js')).logoutCommand(run),
+        (await import('./commands/sign-in/login.js')).logoutCommand(run),
       ),
     )
     .command(
       later('password', 'Change your password', async () =>
-        (await import('./commands/password.js')).passwordCommand(run),
+        (await import('./commands/sign-in/password.js')).passwordCommand(run),
       ),
     )
     .command(
       later('session', 'See where you are signed in, and end sessions', async () =>
-        (await import('./commands/session.js')).sessionCommands(run),
+        (await import('./commands/sign-in/session.js')).sessionCommands(run),
       ),
     )
     .command(
@@ -140,7 +140,7 @@ function withServiceCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
     )
     .command(
       later('token', 'Your API tokens, for scripts', async () =>
-        (await import('./commands/token.js')).tokenCommands(run),
+        (await import('./commands/sign-in/token.js')).tokenCommands(run),
       ),
     )
     .command(
@@ -160,7 +160,7 @@ function withServiceCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
     )
     .command(
       later('config', 'Check a config.yaml before the control plane reads it', async () =>
-        (await import('./commands/config.js')).configCommands(run),
+        (await import('./commands/host/config.js')).configCommands(run),
       ),
     )
     .command(
@@ -175,22 +175,22 @@ function withHostCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
   return yargs
     .command(
       later('admin', 'Help on the host of the control plane, such as with a lost password', async () =>
-        (await import('./commands/admin.js')).adminCommands(run),
+        (await import('./commands/host/admin.js')).adminCommands(run),
       ),
     )
     .command(
       later('check', 'Check all that the control plane of this host needs, and print what is missing', async () =>
-        (await import('./commands/check.js')).checkCommand(run),
+        (await import('./commands/host/check.js')).checkCommand(run),
       ),
     )
     .command(
       later('backup <file>', 'Copy the database, forms and more into one file, while the service runs', async () =>
-        (await import('./commands/backup.js')).backupCommand(run),
+        (await import('./commands/host/backup.js')).backupCommand(run),
       ),
     )
     .command(
       later('restore <file>', 'Restore an installation from a backup, on SQLite or PostgreSQL', async () =>
-        (await import('./commands/backup.js')).restoreCommand(run),
+        (await import('./commands/host/backup.js')).restoreCommand(run),
       ),
     )
 }

@@ -10,7 +10,7 @@ let chaos: ChaosProduct
 afterEach(() => chaos.close())
 
 describe('the fault kit', () => {
-  test('an emitted job is exact, and the checker sees what is missing, doubled and different', async () => {
+  test('an emitted job is exact, and the checker finds missing, doubled and different bytes', async () => {
     chaos = await startChaos()
     const { jobId, truth } = await chaos.launchSynthetic({ binary: true, unfinished: true })
     expect(await chaos.product.waitForEnd(jobId)).toMatchObject({ status: 'success' })

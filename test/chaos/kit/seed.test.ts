@@ -14,7 +14,7 @@ describe('the seed', () => {
     expect(() => chosenSeed({ CHAOS_SEED: 'x' })).toThrow('CHAOS_SEED')
   })
 
-  test('is said by a test that fails, with the command that runs it again', async () => {
+  test('is in the message of a failing test, with the command that runs it again', async () => {
     const failing = seeded('test/chaos/kit/seed.test.ts', 'a name', () => Promise.reject(new Error('broken')))
     await expect(failing()).rejects.toThrow(
       /broken[^]*CHAOS_SEED=\d+ .\/scripts\/test test\/chaos\/kit\/seed.test.ts -t 'a name'/,

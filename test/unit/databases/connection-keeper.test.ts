@@ -31,7 +31,7 @@ const keeper = (idleMs = 60_000) =>
 /** Holds a connection until its entry of `release` is called. */
 const held = () => new Promise<boolean>((resolve) => release.push(() => resolve(true)))
 
-test('there are so many connections at most, and the next one waits for its turn', async () => {
+test('the number of connections is limited, and the next caller waits for its turn', async () => {
   const connections = keeper()
   const order: number[] = []
   const uses = [1, 2, 3].map((nth) =>
@@ -52,7 +52,7 @@ test('there are so many connections at most, and the next one waits for its turn
   ])
 })
 
-test('an idle connection ends after a while, one that failed at once', async () => {
+test('an idle connection ends after a while, and a failed one at once', async () => {
   const connections = keeper()
   await connections.use(() => Promise.resolve(true), never)
   await connections.use(() => Promise.resolve(true), never)
@@ -66,7 +66,7 @@ test('an idle connection ends after a while, one that failed at once', async () 
   expect(made.at(-1)).toEqual({ id: 3, isOpen: false })
 })
 
-test('who stops waiting for a turn gets none', async () => {
+test('a caller that stops waiting gets no turn', async () => {
   const connections = keeper()
   const uses = [1, 2].map(() => connections.use(held, never))
   const stop = new AbortController()

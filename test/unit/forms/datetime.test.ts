@@ -73,7 +73,7 @@ describe('a value of a date field', () => {
     expect(bad.filter((value) => isDateValue(dateType, value))).toEqual([])
   })
 
-  test('says what is expected; nothing and an empty text are no date and no error', async () => {
+  test('names the expected form; a missing value and an empty text are not an error', async () => {
     const form = formOf([{ name: 'day', type: 'datetime', dateType: 'date', label: 'Day' }])
     const { details } = await check(form, { day: 'soon' })
     expect(details.invalid).toEqual(['day'])
@@ -85,7 +85,7 @@ describe('a value of a date field', () => {
     for (const day of [null, '']) expect((await check(required, { day })).details.missing).toEqual(['day'])
   })
 
-  test('a default is read like what is sent', async () => {
+  test('a default is read like a sent value', async () => {
     const form = (value: unknown) =>
       formOf([{ name: 'text' }, { name: 'day', type: 'datetime', dateType: 'date', default: value }])
     expect((await check(form('2026-03-01'), {})).extravars.day).toBe('2026-03-01')

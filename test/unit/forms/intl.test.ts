@@ -111,7 +111,7 @@ describe('dates, numbers and texts are written and sorted as by Node.js', () => 
     )
   })
 
-  test('what else forms use of Intl', () => {
+  test('other parts of Intl that forms use', () => {
     for (const where of ['undefined', '"de"', '["zz","fr"]', '"ar"']) {
       same(`new Intl.PluralRules(${where}).select(2)`)
       same(`new Intl.RelativeTimeFormat(${where}, {numeric: "auto"}).format(-1, "day")`)
@@ -125,7 +125,7 @@ describe('dates, numbers and texts are written and sorted as by Node.js', () => 
     }
   })
 
-  test('what is not there fails by the name of its field, and gives no other value', async () => {
+  test('a missing function makes the field fail by its name, and gives no other value', async () => {
     const { details } = await check(
       formOf([{ name: 'cut', type: 'local_out', expression: 'new Intl.Segmenter("en").segment("a")' }]),
       {},
@@ -142,7 +142,7 @@ describe('dates, numbers and texts are written and sorted as by Node.js', () => 
   })
 })
 
-describe('what browsers have', () => {
+describe('functions of browsers', () => {
   test('base64 of texts', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (value) => {
@@ -182,7 +182,7 @@ describe('what browsers have', () => {
     expect(ids.value[0]).not.toBe(ids.value[1])
   })
 
-  test('nothing reaches files, a network or the program around it', () => {
+  test('no function reaches files, a network or the program', () => {
     for (const name of ['process', 'require', 'fetch', 'host', 'setTimeout', 'WebSocket', 'XMLHttpRequest', 'module']) {
       expect(evaluator.evaluate(`typeof ${name}`, {})).toEqual({ ok: true, value: 'undefined' })
     }
@@ -217,7 +217,7 @@ describe('an expression of the server', () => {
     expect((await check(choice, { out: 'z' })).details.invalid).toEqual(['out'])
   })
 
-  test('that asks a data source waits, by the name of its field', async () => {
+  test('that asks a data source makes the field wait', async () => {
     for (const call of [
       "fn.fnRestBasic('get','https://x','','c')",
       "fn.fnReadYamlFile('/etc/x')",
@@ -231,7 +231,7 @@ describe('an expression of the server', () => {
   })
 })
 
-test('helpers give what their examples say', () => {
+test('helpers give the results of their examples', () => {
   const list = JSON.stringify([
     { name: 'Spiderman', has_ability: true, ability: 'web' },
     { name: 'Superman', has_ability: true, ability: 'strong' },

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { parseFormFile } from '../../../control-plane/src/forms/parse-form.js'
+import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
 import { countTime, durationWords } from '../../../control-plane/src/jobs/limits/count-time.js'
 
 const parse = (...lines: string[]) =>
   parseFormFile('f.yaml', ['name: f', 'type: ansible', 'playbook: x.yml', ...lines].join('\n'))
 
-describe('what a form may say', () => {
+describe('the limits of a form', () => {
   test.each([
     ['timeout: 90', 90_000],
     ['timeout: 30m', 1_800_000],
@@ -14,7 +14,7 @@ describe('what a form may say', () => {
     expect(parse(line).forms[0]?.form).toMatchObject({ timeoutMs, concurrency: null })
   })
 
-  test('a group with one place and waiting jobs, if it says no more', () => {
+  test('by default a group has one place, and other jobs wait', () => {
     expect(parse('concurrency: {group: deploy}').forms[0]?.form).toMatchObject({
       timeoutMs: null,
       concurrency: { group: 'deploy', limit: 1, on: 'queue' },
@@ -40,7 +40,7 @@ describe('what a form may say', () => {
   })
 })
 
-test('time between two looks counts, but not when they lie far apart', () => {
+test('the time between two looks counts, unless they are far apart', () => {
   const job = { limitMs: 20_000, ranMs: 8000, countedAt: 100_000 }
   expect(countTime({ ...job, countedAt: null }, 500_000)).toEqual({ ranMs: 8000, isOver: false })
   expect(countTime(job, 101_000)).toBeNull()
@@ -50,7 +50,7 @@ test('time between two looks counts, but not when they lie far apart', () => {
   expect(countTime({ ...job, ranMs: 19_000 }, 101_000)).toEqual({ ranMs: 20_000, isOver: true })
 })
 
-test('a time limit is said in its largest unit', () => {
+test('a time limit is written in its largest unit', () => {
   expect([1000, 90_000, 1_800_000, 3_600_000, 172_800_000].map(durationWords)).toEqual([
     '1 second',
     '90 seconds',

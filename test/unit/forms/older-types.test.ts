@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseFormFile } from '../../../control-plane/src/forms/parse-form.js'
+import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
 import { check, formOf } from './check.js'
 
 /** Words of older forms. */
@@ -21,7 +21,7 @@ test('a table with a subform is a list, and fields may be null', async () => {
   expect((await check(formOf(null), {})).extravars).toEqual({})
 })
 
-test('a table of columns says its value, its line and the way out', () => {
+test('the error for a table of columns names its value, its line and the new type', () => {
   const text =
     'name: old\ntype: ansible\nplaybook: a.yml\nfields:\n  - name: disks\n    type: table\n    tableFields: []\n'
   const { errors } = parseFormFile('old.yml', text)

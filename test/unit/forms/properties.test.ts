@@ -104,7 +104,7 @@ const launches = fc.record({
   values: fc.dictionary(fc.oneof({ weight: 5, arbitrary: aName }, fc.constantFrom('x', '__proto__')), anything),
 })
 
-test('whatever the form and the values: an answer, and hidden fields never reach the extra variables', async () => {
+test('any form with any values gets an answer, and hidden fields never reach the extra variables', async () => {
   await fc.assert(
     fc.asyncProperty(launches, async ({ main, sub, values }) => {
       const never = {
@@ -124,7 +124,7 @@ test('whatever the form and the values: an answer, and hidden fields never reach
   )
 })
 
-test('what is accepted obeys every rule, and says so again when it is sent back', async () => {
+test('accepted values obey every rule, and are accepted again when they are sent back', async () => {
   await fc.assert(
     fc.asyncProperty(launches, async ({ main, sub, values }) => {
       const { details, extravars } = await check(formOf(main, { sub }), values)
@@ -158,7 +158,7 @@ function expectObeyed(field: Field, value: unknown): void {
   if (field.regex !== undefined) expect(String(value), said).toMatch(/^[a-y5]/)
 }
 
-test('what model builds can be read back at the same path', () => {
+test('a value that model puts at a path can be read there', () => {
   const key = fc.stringMatching(/^[a-z_][a-zA-Z0-9_-]{0,5}$/)
   const step = fc.tuple(key, fc.array(fc.nat({ max: 5 }), { maxLength: 2 }))
   const path = fc.array(step, { minLength: 1, maxLength: 4 })
@@ -181,7 +181,7 @@ test('what model builds can be read back at the same path', () => {
   )
 })
 
-test('a value in a placeholder never becomes code, wherever the placeholder stands', async () => {
+test('a value in a placeholder never becomes code, wherever the placeholder is', async () => {
   const open = await loadQuickJs()
   const resolve = (value: unknown) => () => ({ known: true, value })
   const evil = fc.oneof(
@@ -231,7 +231,7 @@ test('a value in a placeholder never becomes code, wherever the placeholder stan
   evaluator.close()
 })
 
-test('in code, numbers, true and false, null and JSON are what they say', async () => {
+test('in code, numbers, true and false, null and JSON are read as such', async () => {
   const evaluator = (await loadQuickJs())(NOW)
   const value = (given: unknown) => {
     const filled = fillScript('[$(x)][0]', () => ({ known: true, value: given }), false)

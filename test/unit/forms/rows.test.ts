@@ -16,7 +16,7 @@ const row = { label: 'a', gb: 1 }
 const sentRow = { label: 'a', size: { gb: 1 }, path: '/h/a' }
 
 describe('rows of a list', () => {
-  test('go through their subform: rules, computed fields over __parent__, model and output', async () => {
+  test('are checked with their subform: rules, computed fields with __parent__, model and output', async () => {
     covers('field.list')
     const { details, extravars } = await check(form(), {
       disks: [{ ...row, note: 'n', undeclared: 1, path: 'forged' }],
@@ -35,7 +35,7 @@ describe('rows of a list', () => {
     ])
   })
 
-  test('a row that the list itself brings along passes untouched and unchecked', async () => {
+  test('a row that came with the list is accepted unchanged and unchecked', async () => {
     const own = { id: 7, label: 'much too long' }
     for (const source of [{ default: [own] }, { expression: JSON.stringify([own]), runLocal: true }]) {
       expect((await check(form(source), {})).extravars.disks).toEqual([own])
@@ -86,7 +86,7 @@ describe('rows of a list', () => {
     expect((await rows({ gb: 1 })).details).toMatchObject({ invalid: ['disks'], waiting: ['disks'] })
   })
 
-  test('where no row came with the list each one is new; the marker is __inserted__ if rows are told apart otherwise', async () => {
+  test('if no row came with the list, each one is new; the marker is __inserted__ if the list has other markers', async () => {
     expect((await check(form({ insertMarker: 'new' }), { disks: [row] })).extravars.disks).toEqual([
       { ...sentRow, new: true },
     ])
@@ -140,7 +140,7 @@ describe('rows of a list', () => {
     expect(details.validationErrors.m).toMatchObject([{ type: 'maxRows' }])
   })
 
-  test('a row may name what an outer field that sums up the rows is called too', async () => {
+  test('a row may have a field with the name of an outer field that sums up the rows', async () => {
     const total = { name: 'total', type: 'expression', runLocal: true, expression: '$(rows).length' }
     const own = { name: 'total', type: 'expression', runLocal: true, expression: '__parent__.host + "/total"' }
     const both = formOf([{ name: 'rows', type: 'list', subform: 's' }, { name: 'host' }, total], { s: [own] })
@@ -163,7 +163,7 @@ describe('a yaml field with a subform', () => {
     { disk: DISK },
   )
 
-  test('is one object that goes through it, as an object or as YAML', async () => {
+  test('is one object that is checked with it, sent as an object or as YAML', async () => {
     for (const disk of [row, 'label: a\ngb: 1\n']) {
       expect((await check(yaml, { disk })).extravars.disk).toEqual(sentRow)
     }
@@ -224,7 +224,7 @@ describe('a wizard', () => {
     ])
   })
 
-  test('each step is checked against its subform, and named in what is wrong', async () => {
+  test('each step is checked against its subform, and errors name it', async () => {
     covers('field.wizard')
     expect((await check(wizard, {})).details.missing).toEqual(['net.vlan'])
     expect((await check(wizard, { net: [], storage: {} })).details.invalid).toEqual(['net'])
@@ -238,7 +238,7 @@ describe('a wizard', () => {
   })
 })
 
-test('a yaml field whose default leads back to itself through its subform is waiting, and has an end', async () => {
+test('a yaml field whose default contains itself through its subform waits, and its check ends', async () => {
   const again = { name: 'again', type: 'yaml', subform: 'sub', default: {} }
   const text = formOf([again], { sub: [again, { ...again, name: 'other' }] })
   expect((await check(text, {})).details.waiting).toEqual(['again'])

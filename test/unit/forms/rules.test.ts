@@ -99,7 +99,7 @@ describe('each rule', () => {
     }
   })
 
-  test('all broken rules are told, in the given order, a missing value under missing and the others under invalid', async () => {
+  test('all broken rules are reported in their order, a missing value under missing and the others under invalid', async () => {
     covers('field.rules')
     const rules = {
       sameAs: 'o',
@@ -123,8 +123,8 @@ describe('each rule', () => {
   })
 })
 
-describe('placeholders in bounds and messages', () => {
-  test('a bound may name another field, and a message too', async () => {
+describe('placeholders in limits and messages', () => {
+  test('a limit may name another field, and so may a message', async () => {
     covers('field.placeholders')
     const fields = [
       { name: 'f', type: 'number', maxValue: '$(most)' },
@@ -138,7 +138,7 @@ describe('placeholders in bounds and messages', () => {
     })
   })
 
-  test('a bound that cannot be known, or is no number, holds nobody back', async () => {
+  test('a limit that cannot be known, or is not a number, is not applied', async () => {
     expect(await broken({ type: 'number', maxValue: '$(nobody)' }, { f: 6 })).toEqual([])
     expect(await broken({ type: 'number', maxValue: '$(o)' }, { f: 6, o: 'many' }, [{ name: 'o' }])).toEqual([])
   })

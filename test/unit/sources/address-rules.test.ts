@@ -92,8 +92,8 @@ describe('private addresses are refused, however they are written', () => {
   })
 })
 
-describe('what is allowed', () => {
-  test('only what the list names, by host, address or network', async () => {
+describe('allowed addresses', () => {
+  test('only those that the list names, by host, address or network', async () => {
     const secret = `http://inside.test:${target.port}/secret`
     for (const allowed of ['inside.test', '*.test', '127.0.0.0/8', '127.0.0.1, other.test', 'INSIDE.test']) {
       expect(await ask(rules(allowed), secret), allowed).toBe('{"found":true}')
@@ -105,7 +105,7 @@ describe('what is allowed', () => {
     expect(await ask(rules('test'), secret)).toBe('the host inside.test is not in REST_ALLOWED_HOSTS')
   })
 
-  test('what is denied stays denied', async () => {
+  test('denied addresses stay denied', async () => {
     const secret = `http://inside.test:${target.port}/secret`
     expect(await ask(rules('inside.test', 'inside.test'), secret)).toBe('the host inside.test is in REST_DENIED_HOSTS')
     expect(await ask(rules('*.test', '127.0.0.0/8'), secret)).toBe(

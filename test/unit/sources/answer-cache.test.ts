@@ -22,14 +22,14 @@ test('an answer is kept for its time', () => {
   expect(known('a')).toBe('')
 })
 
-test('a quarter of the room is the most for one answer', () => {
+test('one answer may use at most a quarter of the cache', () => {
   const { cache, known } = cacheOf(4000)
   cache.keep('a', answer(1000 - FRAME), 10)
   cache.keep('b', answer(1001 - FRAME), 10)
   expect(known('a', 'b')).toBe('a')
 })
 
-test('without room the answer goes that was not used for the longest time', () => {
+test('in a full cache the answer that was not used for the longest time is removed', () => {
   const { cache, known } = cacheOf(4000)
   for (const key of ['a', 'b', 'c', 'd']) cache.keep(key, answer(1000 - FRAME), 10)
   expect(known('b', 'c', 'd', 'a')).toBe('bcda')
@@ -40,7 +40,7 @@ test('without room the answer goes that was not used for the longest time', () =
   expect(known('a', 'c', 'd', 'e')).toBe('acde')
 })
 
-test('an answer that is too old gives its room back', () => {
+test('an answer that is too old frees its space', () => {
   const { cache, time, known } = cacheOf(4000)
   cache.keep('long', answer(1000 - FRAME), 100)
   for (const key of ['a', 'b', 'c']) cache.keep(key, answer(1000 - FRAME), 10)

@@ -33,7 +33,7 @@ const calledTimes = async (calls: readonly unknown[], times: number) => {
   await expect.poll(() => calls.length).toBe(times)
 }
 
-test('a stop answers the questions that are being asked, and all that come later', async () => {
+test('a stop answers open questions, and all later ones', async () => {
   const { sources, calls } = held()
   const open = sources.ask(asked('fnSlow'), asker)
   await calledTimes(calls, 1)

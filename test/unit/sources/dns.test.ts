@@ -72,7 +72,7 @@ test('fn.fnDnsResolve gives the records of a name, of type A by default', async 
   expect(await resolve('web.example.com', 'TXT')).toEqual([['hello']])
 })
 
-test('fn.fnDnsResolve knows every type that the family names', async () => {
+test('fn.fnDnsResolve knows every type of the product family', async () => {
   expect(await resolve('web.example.com', 'A')).toEqual(['192.0.2.7', '192.0.2.8'])
   expect(await resolve('web.example.com', 'AAAA')).toEqual(['2001:db8::7'])
   expect(await resolve('web.example.com', 'NS')).toEqual(['ns1.example.com'])
@@ -83,7 +83,7 @@ test('fn.fnDnsResolve knows every type that the family names', async () => {
   ])
 })
 
-test('fn.fnDnsResolve says which record does not exist, and which types it knows', async () => {
+test('fn.fnDnsResolve names a missing record, and the types that it knows', async () => {
   await expect(resolve('none.example.com')).rejects.toThrow('none.example.com has no record A (ENOTFOUND)')
   await expect(resolve('web.example.com', 'CAA')).rejects.toThrow('has no record CAA (ENODATA)')
   await expect(resolve('web.example.com', 'ANY')).rejects.toThrow('the type of the record must be one of A, AAAA')

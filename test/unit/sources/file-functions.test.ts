@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createFormFiles } from '../../../control-plane/src/sources/file-functions.js'
 
-test('a recursive list goes 20 folders deep, and says so instead of leaving out what lies deeper', async () => {
+test('a recursive list goes 20 folders deep, and fails instead of leaving out deeper files', async () => {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-files-'))
   onTestFinished(() => {
     rmSync(root, { recursive: true })

@@ -3,7 +3,7 @@ import { type Server, createServer } from 'node:https'
 import { type AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { OpenCredential } from '../../../control-plane/src/credentials/credential.js'
+import type { OpenCredential } from '../../../control-plane/src/credentials/stored/credential.js'
 import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
 import { sendRequest } from '../../../control-plane/src/sources/http-request.js'
 import { REST_FUNCTIONS } from '../../../control-plane/src/sources/rest-functions.js'
@@ -73,7 +73,7 @@ test('a server is trusted by the authority of the credential, and by no other', 
   expect(await ask('fnRestJwt', 'get', url, '', 'password(trusting)')).toEqual(token)
 })
 
-test('a client certificate proves who asks, and its key never leaves', async () => {
+test('a client certificate proves who asks, and its key is never sent', async () => {
   expect(await ask('fnRestBasic', 'get', url, '', 'client')).toEqual({ isKnown: true, authorization: null })
   for (const [name, given] of [
     ['fnRestJwtSecure', 'client'],

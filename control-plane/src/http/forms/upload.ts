@@ -27,12 +27,12 @@ const Description = Type.Object(
     path: Type.String({ description: 'Destination and stored name' }),
     size: Type.Integer({ description: 'Bytes' }),
   },
-  { title: 'Upload', description: 'Pass it unchanged in `files` of a launch, under the name of the file field' },
+  { title: 'Upload', description: 'Pass it unchanged in `files` of a launch, under the key of the file field' },
 )
 
 /**
- * The route that uploads a file for a file field. The body goes to the disk as it arrives and is never in memory as a
- * whole.
+ * The route that uploads a file for a file field. The body goes to the disk as it arrives, so it is never completely in
+ * memory.
  */
 export function uploadRoutes(deps: {
   readonly uploads: Uploads

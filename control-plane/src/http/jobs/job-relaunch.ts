@@ -29,7 +29,7 @@ const RELAUNCH_RULES =
 
 /** Routes for the field values of jobs, and for running jobs again. */
 export function relaunchRoutes({ launching }: RelaunchRouteDependencies): FastifyPluginAsyncTypebox {
-  /** Before the body is read: whoever is not allowed to do this gets no information about the body. */
+  /** This runs before the body is read. A caller without the right gets no information about the body. */
   const requireAllowed = async (request: FastifyRequest) => {
     const id = idOf(request.params as { id: string })
     const { job } = await requireMayRelaunch(launching, callerOf(request), id, isVerbose(request.query))
@@ -44,7 +44,7 @@ export function relaunchRoutes({ launching }: RelaunchRouteDependencies): Fastif
         schema: {
           tags,
           summary: 'The field values that a job was launched with',
-          description: `${WHO_MAY} Without passwords and uploads; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept.`,
+          description: `${WHO_MAY} Without passwords, and without uploads but those of rows; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept.`,
           params: IdParams,
           response: answers(FieldValues, 400, 403, 404),
         },

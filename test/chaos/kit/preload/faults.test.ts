@@ -108,7 +108,7 @@ describe('the faults of files', () => {
     ['node', NODE_CALLS],
     ['python3', PYTHON_CALLS],
     ['python3', PYTHON_CALLS_BELOW],
-  ] as const)('every kind of call fails in %s as it is told', async (language, calls) => {
+  ] as const)('every kind of call fails in %s as the rule says', async (language, calls) => {
     const operations = Object.keys(calls) as Operation[]
     prepare(operations)
     const armed = operations.map((operation) =>
@@ -127,7 +127,7 @@ describe('the faults of files', () => {
     expect(await runPython({ open: 'open(path, "w")' })).toEqual({ open: constants.errno.EIO })
   })
 
-  test('every code arrives in both languages', async () => {
+  test('both languages see every error code', async () => {
     const codes = ['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EACCES', 'ETIMEDOUT', 'ENOSPC', 'EROFS'] as const
     const expected = Object.fromEntries(codes.map((code) => [code, constants.errno[code]]))
     const each = (call = '') => Object.fromEntries(codes.map((code) => [code, call]))
