@@ -39,6 +39,22 @@ describe('the end of a job', () => {
     ])
   })
 
+  it('is a refusal with the reason and its place, when the job can have no user of its own', async () => {
+    const ended = async (isolation: object) => {
+      const job = await JobFolder.create({ argv: shell('exit 0') })
+      await job.replaceInOrders('"run_id"', `"isolation":${JSON.stringify(isolation)},"run_id"`)
+      return { job, end: await job.run() }
+    }
+    const entry = { uid: 60_000, gid: 60_000, name: 'job-a', groups: [] }
+    const none = await ended({ users: [], folder: '/nowhere', home: null, private: [] })
+    const said = 'the job could not be given a user of its own: '
+    expect(none.end).toMatchObject({ cause: 'spawn_failed', message: `${said}no user is free for this job` })
+    // A file is where the folder of the users should be.
+    const file = none.job.file('supervisor.json')
+    const shut = await ended({ users: [entry], folder: file, home: null, private: [] })
+    expect(shut.end.message).toBe(`${said}Not a directory: ${file}/job-a`)
+  })
+
   it('is the signal that ended it', async () => {
     const job = await JobFolder.create({ argv: shell('kill -9 $$') })
     expect(await job.run()).toMatchObject({ cause: 'signaled', exit_code: null, signal: 'SIGKILL', aborted: false })

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
+import { createSecretBox } from '../../control-plane/src/credentials/encryption/secret-box.js'
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.js'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { signIn } from '../support/rest.js'
@@ -24,7 +24,7 @@ async function expectSignedHook(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // The service keeps its secrets in files only there; elsewhere they are settings (test/unit/secret-ring).
+  // The service keeps its secrets in files only there; elsewhere they are settings (test/unit/credentials/secret-ring).
   receiver = await startAnsweringServer({ '/hook': {} })
   const controlPlane = { WEBHOOK_ALLOWED_HOSTS: '127.0.0.1' }
   product = await startProduct({ withAgent: false, database: 'sqlite', controlPlane })

@@ -126,7 +126,7 @@ describe('a runner whose clock', () => {
     expect(atGate?.duration).toBeGreaterThanOrEqual(waitedMs / 1000)
   }
 
-  test('is hours off when its agent starts takes its jobs up again, and the control plane goes by its own clock', async () => {
+  test('is wrong by hours when its agent starts goes on with its jobs, and the control plane uses its own clock', async () => {
     const { product, faults } = chaos
     faults.moveClock(-7 * HOUR, 'runner')
     const { jobId, truth } = await chaos.launchSynthetic({ gates: [100] })
@@ -150,45 +150,48 @@ describe('a runner whose clock', () => {
 })
 
 describe('a control plane whose clock is set', () => {
-  test.each([5, -5])('%i hours on gives up no job: of a runner that is there, away, or full', async (hours) => {
-    const { faults, proxy } = chaos
-    await limitJobs(1)
-    const held = await chaos.launchSynthetic({ gates: [50, 100] })
-    await waitFor('the job to have begun', () => held.truth.written() > 0)
-    const waiting = await chaos.launchSynthetic()
-    await waitFor('the other one to wait', async () => {
-      const { output } = await chaos.product.admin.get(`/job/${waiting.jobId}?text=true`)
-      return String(output).includes('Waiting for a free slot')
-    })
+  test.each([5, -5])(
+    'forward by %i hours abandons and fails no job of a runner that is connected, away, or full',
+    async (hours) => {
+      const { faults, proxy } = chaos
+      await limitJobs(1)
+      const held = await chaos.launchSynthetic({ gates: [50, 100] })
+      await waitFor('the job to have begun', () => held.truth.written() > 0)
+      const waiting = await chaos.launchSynthetic()
+      await waitFor('the other one to wait', async () => {
+        const { output } = await chaos.product.admin.get(`/job/${waiting.jobId}?text=true`)
+        return String(output).includes('Waiting for a free slot')
+      })
 
-    faults.moveClock(hours * HOUR, 'control plane')
-    await signInAgain()
-    await skewIsShown(-hours * HOUR)
-    held.truth.openGate(50)
-    await pause(SEVERAL_LOOKS_MS)
-    await stillRuns(held.jobId)
-    await stillRuns(waiting.jobId)
+      faults.moveClock(hours * HOUR, 'control plane')
+      await signInAgain()
+      await skewIsShown(-hours * HOUR)
+      held.truth.openGate(50)
+      await pause(SEVERAL_LOOKS_MS)
+      await stillRuns(held.jobId)
+      await stillRuns(waiting.jobId)
 
-    proxy.hold(true)
-    await waitFor('the runner to be shown offline', async () => !(await runnerNamed(chaos, 'test-runner'))?.online)
-    faults.moveClock(0, 'control plane')
-    await signInAgain()
-    await pause(SEVERAL_LOOKS_MS)
-    await stillRuns(held.jobId)
-    faults.moveClock(hours * HOUR, 'control plane')
-    await signInAgain()
-    await pause(SEVERAL_LOOKS_MS)
-    await stillRuns(held.jobId)
-    await stillRuns(waiting.jobId)
-    proxy.hold(false)
-    faults.moveClock(0, 'control plane')
-    await signInAgain()
-    held.truth.openGate(100)
-    await expectExactSuccess(held.jobId, held.truth)
-    await expectExactSuccess(waiting.jobId, waiting.truth)
-  })
+      proxy.hold(true)
+      await waitFor('the runner to be shown offline', async () => !(await runnerNamed(chaos, 'test-runner'))?.online)
+      faults.moveClock(0, 'control plane')
+      await signInAgain()
+      await pause(SEVERAL_LOOKS_MS)
+      await stillRuns(held.jobId)
+      faults.moveClock(hours * HOUR, 'control plane')
+      await signInAgain()
+      await pause(SEVERAL_LOOKS_MS)
+      await stillRuns(held.jobId)
+      await stillRuns(waiting.jobId)
+      proxy.hold(false)
+      faults.moveClock(0, 'control plane')
+      await signInAgain()
+      held.truth.openGate(100)
+      await expectExactSuccess(held.jobId, held.truth)
+      await expectExactSuccess(waiting.jobId, waiting.truth)
+    },
+  )
 
-  test('when it was down, as if it had been down for hours, fails no job that waits: for a full runner, or one that is away', async () => {
+  test('while it was down, as if it had been down for hours, fails no job that waits for a runner that is full or away', async () => {
     const { faults, product, proxy } = chaos
     await limitJobs(1)
     const held = await chaos.launchSynthetic({ gates: [100] })
@@ -214,7 +217,7 @@ describe('a control plane whose clock is set', () => {
     await expectExactSuccess(waiting.jobId, waiting.truth)
   })
 
-  test('back while a job runs does not let it end before it began', async () => {
+  test('back while a job runs does not make the job end before it began', async () => {
     chaos.faults.moveClock(5 * HOUR, 'control plane')
     await signInAgain()
     const { jobId, truth } = await chaos.launchSynthetic({ gates: [100] })

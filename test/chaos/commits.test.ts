@@ -126,7 +126,7 @@ const MOMENTS = [
 ] as const
 
 describe('the control plane is killed', () => {
-  test.each(MOMENTS)('in the commit of a piece, $moment: nothing is lost or doubled', async (moment) => {
+  test.each(MOMENTS)('in the commit of a piece, $moment: nothing is lost or stored twice', async (moment) => {
     const { agent, epoch, ref } = await begun()
     await killedIn(moment, () => send(agent, epoch, ref.job_id, FIRST.length))
     expect(acksOf(agent).every((ack) => ack.output === FIRST.length)).toBe(true)
@@ -137,13 +137,16 @@ describe('the control plane is killed', () => {
     await expectWholeOnce(ref)
   })
 
-  test.each(MOMENTS)('in the commit of a claim, $moment: the job goes on where it was claimed', async (moment) => {
-    const { agent, ref } = await offered()
-    await killedIn(moment, () => agent.say({ type: 'claimed', ...ref }))
-    await expectWholeOnce(ref)
-  })
+  test.each(MOMENTS)(
+    'in the commit of a claim, $moment: the job goes on at the runner that claimed it',
+    async (moment) => {
+      const { agent, ref } = await offered()
+      await killedIn(moment, () => agent.say({ type: 'claimed', ...ref }))
+      await expectWholeOnce(ref)
+    },
+  )
 
-  test('between the end and end_stored: the runner is told that it is stored', async () => {
+  test('between the end and end_stored: the runner learns that the end is stored', async () => {
     const { agent, epoch, ref } = await begun()
     send(agent, epoch, ref.job_id, FIRST.length, true)
     await waitFor('the acknowledgement', () => acksOf(agent).some((ack) => ack.output === WHOLE.length))

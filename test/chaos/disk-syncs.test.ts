@@ -35,7 +35,7 @@ async function readyReason(): Promise<string | null> {
   return reason ?? null
 }
 
-test('spool files that were torn after the end of their jobs are told as they are, and what is gone is counted', async () => {
+test('spool files that were torn after the end of their jobs are reported as they are, and lost bytes are counted', async () => {
   const jobs = []
   for (let count = 0; count < 3; count += 1) jobs.push(await chaos.launchSynthetic({ steps: 100, gates: [50] }))
   for (const { jobId, truth } of jobs) {
@@ -73,7 +73,7 @@ test('spool files that were torn after the end of their jobs are told as they ar
 })
 
 describe('a sync that fails', () => {
-  test('before a job has started is waited out: the job waits for its claim and its start, and runs once', async () => {
+  test('before a job has started delays its claim and its start, and the job runs once', async () => {
     // The end of another job has the control plane offer again at once.
     const others = await Promise.all([1, 2, 3].map(() => chaos.launchSynthetic({ gates: [1] })))
     for (const { truth } of others) await waitFor('another job to run', () => truth.waitsAt(1))
@@ -105,7 +105,7 @@ describe('a sync that fails', () => {
     expect(truth.starts()).toBe(1)
   })
 
-  test('at its end is said for the streams, and holds the end back for as long as it cannot be durable', async () => {
+  test('at its end is reported for the streams, and delays the end until it is durable', async () => {
     const load = { steps: 20, gates: [20] }
     const [output, events, reserve, folder] = await Promise.all([1, 2, 3, 4].map(() => chaos.launchSynthetic(load)))
     if (!output || !events || !reserve || !folder) throw new Error('four jobs were launched')
@@ -137,8 +137,8 @@ describe('a sync that fails', () => {
   })
 })
 
-describe('a claimed job whose folder nobody can write', () => {
-  test('for want of room ends as failed, leaves its slot to others and never starts', async () => {
+describe('a claimed job whose folder cannot be written', () => {
+  test('because the disk is full ends as failed, frees its slot and never starts', async () => {
     const broken = fail('open-write', '*/rte-state/spool/jobs/*', 'ENOSPC')
     const { jobId, truth } = await chaos.launchSynthetic()
     const job = await chaos.product.waitForEnd(jobId)

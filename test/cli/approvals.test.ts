@@ -39,6 +39,16 @@ describe('deciding', () => {
     expect(service.seen.at(-1)).toMatchObject({ method: 'POST', path: `/job/1/${action}` })
   })
 
+  it('approves a job that has changed only when --force says so', async () => {
+    waiting()
+    await person.run(['job', 'approve', '1'])
+    expect(service.seen.at(-1)?.query.has('force')).toBe(false)
+    waiting()
+    await person.run(['job', 'approve', '2', '--force'])
+    expect(service.seen.at(-1)).toMatchObject({ method: 'POST', path: '/job/2/approve' })
+    expect(service.seen.at(-1)?.query.get('force')).toBe('true')
+  })
+
   it('--json prints the answer of the server', async () => {
     waiting()
     expect(JSON.parse((await person.run(['job', 'approve', '1', '--json'])).stdout)).toEqual({

@@ -128,6 +128,15 @@ fields: []
     ])
   })
 
+  it.each([['.'], ['vars.yml']])('beside the folder of the forms, also when %s is named in it', (path) => {
+    const { home } = installation(FORMS)
+    const found = spawnSync(process.execPath, [join(ROOT, 'control-plane/bin/holdfast.js'), 'form', 'check', path], {
+      ...{ cwd: join(home, 'forms'), encoding: 'utf8' },
+    })
+    expect(found.stdout).toContain('form Vars: varsFiles "gone.yml": there is no such file')
+    expect(found.stdout).not.toContain('"there.yml"')
+  })
+
   it('in the folders that are named, if they are elsewhere', async () => {
     const { 'forms/vars.yml': text, ...others } = FORMS
     const { home, run } = installation({ 'elsewhere/vars.yml': text.replace(', ../secret.yml', ''), ...others })
@@ -140,6 +149,34 @@ fields: []
       stdout: expect.stringMatching(/^1 form is good\.$/m) as string,
     })
     expect((await run(['form', 'check', file, '--vars-files-path', join(home, 'none')])).code).toBe(1)
+  })
+
+  it('your own functions, which are beside the forms or in the file that is named', async () => {
+    const form = `name: Own\ntype: ansible\nplaybook: good.yml\nfields:
+  - { name: a, type: expression, expression: fnc.fnSum(1, 2) }
+  - { name: b, type: expression, expression: fnc.fnGone() }
+`
+    const good = 'export const fnSum = (a, b) => a + b\n'
+    const { home, run } = installation({
+      'forms/own.yml': form,
+      'functions.js': good,
+      'other.js': '\nexport const (\n',
+    })
+    const { code, stdout } = await run(['form', 'check', join(home, 'forms')])
+    expect([code, stdout.split('\n')]).toEqual([
+      0,
+      [
+        'Own needs your own functions (fnc.fnSum): a',
+        'Own needs functions that do not exist (fnc.fnGone): b',
+        '1 form is good.',
+        '',
+      ],
+    ])
+    const other = await run(['form', 'check', join(home, 'forms'), '--functions-path', join(home, 'other.js')])
+    expect(other).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('other.js, line 2: functions.js, ') as string,
+    })
   })
 
   it('and finds all that the examples name', async () => {

@@ -75,6 +75,7 @@ it('shows what differs, the greatest differences of time first', async () => {
     'task took before longer by',
     'check 2.00 s 1 min 02 s -1 min 00 s',
     'install 5.00 s 3.00 s +2.00 s',
+    'new 1.00 s not run -',
     '',
   ])
 })
@@ -86,6 +87,12 @@ it('compares with another job, says so when nothing differs, and answers JSON fo
   expect(service.seen.at(-1)?.query.get('with')).toBe('9')
   answering(DIFFERENT)
   expect(JSON.parse((await person.run(['job', 'compare', '12', '--json'])).stdout)).toEqual(DIFFERENT)
+})
+
+it('a task that only the other run had is a difference', async () => {
+  const gone = { ...task(0, 'gone', null, 2), id: null, with_id: 4 }
+  answering({ ...NOTHING, tasks: { count: 2, records: [task(1, 'same', 1, 1), gone] } })
+  expect((await person.run(['job', 'compare', '12'])).stdout).toMatch(/^gone +not run +2\.00 s/m)
 })
 
 it('without a good run: 5 and the sentence of the service', async () => {

@@ -223,7 +223,8 @@ export async function startFakeService(): Promise<FakeService> {
       const after = Number(seen.query.get('after') ?? 0)
       // Small pages, so that the client has to ask for the next one.
       const records = job.events.filter((event) => Number(event.order) > after).slice(0, 2)
-      sendJson(response, 200, { count: records.length, records })
+      const headers = job.run_id === undefined ? undefined : { 'x-run-id': job.run_id }
+      sendJson(response, 200, { count: records.length, records }, headers)
     } else if (job && (rest === 'download' || rest === 'output/pieces')) {
       response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' })
       if (service.breaksDownloads) response.write(job.output, () => response.destroy())

@@ -166,17 +166,30 @@ describe('one job', () => {
     expect(json.records.at(-1)).toMatchObject({ id: 1, connected: true, abort_requested: true })
   })
 
+  const events = [1, 2, 3, 4, 5].map((order) => ({
+    order,
+    type: 'runner_on_ok',
+    play: 'p',
+    task: `task ${order}`,
+    host: 'localhost',
+    duration: 0.25,
+    time: '2026-11-20T08:00:00.000Z',
+  }))
+
+  it('job events shows nothing when the number was given to another run between two pages', async () => {
+    service.addJob({ events, run_id: 'a'.repeat(32) })
+    service.override = ({ query }) => {
+      // The control plane was restored meanwhile.
+      if (query.get('after') === '2') service.addJob({ id: 1, events, run_id: 'b'.repeat(32) })
+      return null
+    }
+    const { code, stdout, stderr } = await person.run(['job', 'events', '1'])
+    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+    expect(stderr).toContain(`Job 1 is another job now (run ${'b'.repeat(32)})`)
+  })
+
   it('job events reads every page', async () => {
-    const events = [1, 2, 3, 4, 5].map((order) => ({
-      order,
-      type: 'runner_on_ok',
-      play: 'p',
-      task: `task ${order}`,
-      host: 'localhost',
-      duration: 0.25,
-      time: '2026-11-20T08:00:00.000Z',
-    }))
-    service.addJob({ events })
+    service.addJob({ events, run_id: 'a'.repeat(32) })
     const { stdout } = await person.run(['job', 'events', '1'])
     expect(stdout.split('\n')).toHaveLength(7)
     expect(stdout).toMatch(/^ {4}5 {2}runner_on_ok {2}localhost {2}task 5 +0\.25 s$/m)

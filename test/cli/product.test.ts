@@ -19,6 +19,12 @@ const FAILING = `- name: fails
 `
 const example = (name: string) => readFileSync(join(EXAMPLES, 'forms', name), 'utf8')
 
+/** What the list says of a job and of its place. */
+interface JobWithPlace {
+  readonly id: number
+  readonly place: { readonly until: string | null } | null
+}
+
 let product: Product
 let gates: string
 
@@ -124,6 +130,14 @@ describe('with a real control plane and runner', () => {
     const first = await launch('held')
     await waitFor('the first job to run', () => gatesIn(held()).isReached(1))
     const second = await launch('failing')
+    // The time at which it gives up is noted a moment after the launch.
+    await waitFor('the second job to wait for the runner', async () => {
+      const { records } = await product.admin.get<{ records: JobWithPlace[] }>('/job?place=true')
+      const place = records.find(({ id }) => id === Number(second))?.place
+      if (typeof place?.until !== 'string') return false
+      expect(place).toMatchObject({ state: 'queued', runner: { name: 'test-runner', online: true } })
+      return true
+    })
     expect((await person.run(['job', 'show', second])).stdout).toMatch(
       /^waits for +a free slot on the runner test-runner; it fails at [-\d: ]+ at the earliest$/m,
     )

@@ -94,6 +94,13 @@ it('SIGHUP ends nothing without a terminal', async () => {
   expect((await serving.ended).code).toBe(0)
 })
 
+it('stops in good order when nobody reads what it says any more', async () => {
+  const serving = await startServing(newFolder())
+  serving.process.stderr.destroy()
+  serving.process.kill('SIGTERM')
+  expect((await serving.ended).code).toBe(0)
+})
+
 it('with a broken config.yaml a start takes the last good one and says so, and a first start ends with exit code 2', async () => {
   const folder = newFolder()
   const config = join(folder, 'config.yaml')

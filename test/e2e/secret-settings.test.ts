@@ -1,6 +1,6 @@
 import { beforeAll, afterAll, expect, onTestFinished, test } from 'vitest'
 import pg from 'pg'
-import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
+import { createSecretBox } from '../../control-plane/src/credentials/encryption/secret-box.js'
 import { newPerson } from '../cli/run-cli.js'
 import { type AnotherNode, type Product, ADMIN_PASSWORD, startProduct } from '../support/product.js'
 import { readProductRows } from '../support/product-database.js'

@@ -1,11 +1,7 @@
 import type { Dispatch } from '../../control-plane/src/words/job-dispatch.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConflictError, NotFoundError } from '../../control-plane/src/errors.js'
-import {
-  RUNNER_MOVES,
-  type RunnerMove,
-  stateAfter,
-} from '../../control-plane/src/runners/registration/runner-states.js'
+import { RUNNER_MOVES, type RunnerMove, stateAfter } from '../../control-plane/src/runners/registration/admin/states.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { findDefaultRunner } from '../../control-plane/src/store/runners/runners.js'
 import { RUNNER_STATES } from '../../control-plane/src/words/runner-state.js'
@@ -33,7 +29,7 @@ describe('moves of a state', () => {
     else expect(() => stateAfter(state, move)).toThrow(ConflictError)
   })
 
-  test('only being reinstated leads back from revoked, and every state can be removed', () => {
+  test('only reinstate leads back from revoked, and a runner in every state can be removed', () => {
     expect(RUNNER_MOVES.revoked).toEqual({ reinstate: 'approved', remove: 'gone' })
     for (const state of RUNNER_STATES) expect(stateAfter(state, 'remove')).toBe('gone')
   })
@@ -44,7 +40,7 @@ describe('moves of a state', () => {
     for (const action of actions) await expect(action(9, 'root')).rejects.toBeInstanceOf(NotFoundError)
   })
 
-  test('two approvals at once: one is told that it came too late', async () => {
+  test('two approvals at once: one is refused because it came too late', async () => {
     await RawAgent.join(fixture.url, newIdentity('edge-1'))
     const id = await idOf('edge-1')
     const outcomes = await Promise.allSettled([fixture.hub.approve(id, 'one'), fixture.hub.approve(id, 'two')])
@@ -54,7 +50,7 @@ describe('moves of a state', () => {
 })
 
 describe('settings of a runner', () => {
-  test('the limit set by an admin wins, reaches the agent and the session, and gives way again', async () => {
+  test('the limit of an admin wins, reaches the agent and the session, and can be removed again', async () => {
     const agent = await fixture.approved('edge-1')
     const id = await idOf('edge-1')
     await fixture.hub.update(id, { maxJobs: 2 }, 'root')
@@ -78,7 +74,7 @@ describe('settings of a runner', () => {
     expect((await findDefaultRunner(fixture.store.read))?.name).toBe('edge-1')
   })
 
-  test('there is one default', async () => {
+  test('there is one default runner', async () => {
     await fixture.approved('edge-1')
     await fixture.approved('edge-2')
     await fixture.hub.update(await idOf('edge-2'), { isDefault: true }, 'root')
@@ -88,7 +84,7 @@ describe('settings of a runner', () => {
     expect(await findDefaultRunner(fixture.store.read)).toBeNull()
   })
 
-  test('what is left out stays, and a change of nothing is none', async () => {
+  test('settings that are left out stay, and an empty change changes nothing', async () => {
     await fixture.approved('edge-1')
     const id = await idOf('edge-1')
     await fixture.hub.update(id, { description: 'under the desk' }, 'root')
@@ -97,7 +93,18 @@ describe('settings of a runner', () => {
     expect(runner).toMatchObject({ description: 'under the desk', enabled: true, isDefault: true, maxJobs: null })
   })
 
-  test('a waiting runner can be described, and neither be switched on nor be the default', async () => {
+  test('who lets a runner in hears that there is no default runner, and who changes one does not', async () => {
+    const { hub } = fixture
+    for (const name of ['edge-1', 'edge-2']) await fixture.approved(name)
+    expect(await hub.revoke(await idOf('edge-1'), 'root')).toBe('lost')
+    await RawAgent.join(fixture.url, newIdentity('edge-3'))
+    expect(await hub.approve(await idOf('edge-3'), 'root')).toBe('missing')
+    expect(await hub.update(await idOf('edge-3'), { maxJobs: 2 }, 'root')).toBeNull()
+    expect(await hub.update(await idOf('edge-2'), { isDefault: true }, 'root')).toBe('made')
+    expect(await hub.reinstate(await idOf('edge-1'), 'root')).toBeNull()
+  })
+
+  test('a waiting runner can get a description, but it cannot be switched on or become the default', async () => {
     await RawAgent.join(fixture.url, newIdentity('edge-1'))
     const id = await idOf('edge-1')
     await fixture.hub.update(id, { description: 'asked by phone' }, 'root')
@@ -131,7 +138,7 @@ describe('removing', () => {
 })
 
 describe('changes made by another node', () => {
-  test('reach the connection on refresh', async () => {
+  test('reach the connection at the next refresh', async () => {
     const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'))
     const id = await idOf('edge-1')
     const set = (changes: { state: 'approved' | 'revoked' | 'denied'; enabled: number; epoch?: number }) =>

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close())
 
 describe('asking to join', () => {
-  test('a new runner waits and is shown with everything it said', async () => {
+  test('a new runner waits and is shown with everything that it reported', async () => {
     const identity = newIdentity('edge-1')
     const agent = await RawAgent.join(fixture.url, identity)
     expect(await agent.next('welcome')).toMatchObject({ state: 'waiting', epoch: 1, max_jobs: null })
@@ -51,7 +51,7 @@ describe('asking to join', () => {
     expect((await findDefaultRunner(fixture.store.read))?.name).toBe('edge-1')
   })
 
-  test('an approved runner is welcome without anybody when it comes again', async () => {
+  test('an approved runner that connects again is welcome without a new approval', async () => {
     const agent = await fixture.approved('edge-1')
     await agent.leave()
     await waitFor('it to be offline', async () => !(await fixture.byName('edge-1')).online)
@@ -99,7 +99,7 @@ describe('asking to join', () => {
     expect(fixture.sessions.at(-1)?.connection.runnerName).toBe('edge-1')
   })
 
-  test('at most 20 of one address wait at once; the 21st is told so and one place freed is one place', async () => {
+  test('at most 20 of one address wait at once; the 21st is refused, and a free place can be used again', async () => {
     const identities = Array.from({ length: 21 }, (_, index) => newIdentity(`edge-${index}`))
     for (const identity of identities.slice(0, 20)) await RawAgent.join(fixture.url, identity)
     const last = identities[20] ?? newIdentity('')
@@ -114,7 +114,7 @@ describe('asking to join', () => {
     expect((await accepted.next('welcome')).state).toBe('waiting')
   })
 
-  test('many that ask at the same time do not pass the limit together', async () => {
+  test('many requests at the same time do not exceed the limit', async () => {
     const agents = await Promise.all(
       Array.from({ length: 30 }, (_, index) => RawAgent.greet(fixture.url, newIdentity(`edge-${index}`))),
     )
@@ -133,7 +133,7 @@ describe('asking to join', () => {
     expect(agent.closed).toBeNull()
   })
 
-  test('a request whose runner has left stays a minute, so that one that comes back keeps it, and then goes', async () => {
+  test('a request whose runner has left stays for a minute, so that a runner that comes back keeps it', async () => {
     const identity = newIdentity('edge-1')
     const agent = await RawAgent.join(fixture.url, identity)
     const { id } = (await fixture.byName('edge-1')).runner
@@ -164,13 +164,13 @@ describe('asking to join', () => {
     await expect(fixture.hub.update(id, { keep: true }, 'root')).rejects.toThrow(ConflictError)
   })
 
-  test('the requests of others have their places when one address asks more than it may', async () => {
+  test('other addresses keep their places when one address asks too often', async () => {
     for (let count = 0; count < 20; count += 1) await RawAgent.join(fixture.url, newIdentity(`many-${count}`))
     const other = await RawAgent.join(fixture.url, newIdentity('edge-1'), {}, '127.0.0.2')
     expect((await other.next('welcome')).state).toBe('waiting')
   })
 
-  test('places are made by those who have left, then by the address with most requests, never by who is kept', async () => {
+  test('to make room, requests without a socket go first, then those of the address with most requests, never kept ones', async () => {
     const narrow = await startHub({ limits: { mostWaiting: 4 } })
     const names = async () => (await narrow.hub.list()).map(({ runner }) => runner.name).sort()
     const agents: RawAgent[] = []
@@ -218,7 +218,7 @@ describe('a known name with another key', () => {
     expect(agent.closed).toBeNull()
   })
 
-  test('has one row for each key, however often it tries, and the newest 20 at most', async () => {
+  test('has one row for each key, however often it tries, and only the newest 20 are kept', async () => {
     await fixture.approved('edge-1')
     const insistent = newIdentity('edge-1')
     for (let time = 0; time < 3; time += 1) await (await RawAgent.greet(fixture.url, insistent)).waitForClose()
@@ -232,6 +232,16 @@ describe('a known name with another key', () => {
     expect(denied).toHaveLength(20)
     const oldest = fingerprintOf(publicKeyOf(insistent.keys.identityPrivatePem))
     expect(denied.map((view) => view.runner.fingerprint)).not.toContain(oldest)
+  })
+
+  test('is news when it comes first, and no news for an open list of runners when it comes again', async () => {
+    await leaves(await fixture.approved('edge-1'))
+    const insistent = newIdentity('edge-1')
+    await (await RawAgent.greet(fixture.url, insistent)).waitForClose()
+    expect(fixture.raised.at(-1)).toBe('runners')
+    fixture.raised.length = 0
+    await (await RawAgent.greet(fixture.url, insistent)).waitForClose()
+    expect(fixture.raised).toEqual([])
   })
 
   test('cannot be approved; once the owner is removed it may ask', async () => {
@@ -249,7 +259,7 @@ describe('a known name with another key', () => {
 })
 
 describe('revoking', () => {
-  test('closes the socket, tells who gives up the jobs, and holds for every later try', async () => {
+  test('closes the socket, leads to abandoned jobs, and holds for every later try', async () => {
     const agent = await fixture.approved('edge-1')
     const { runner } = await fixture.byName('edge-1')
     await fixture.hub.revoke(runner.id, 'root')

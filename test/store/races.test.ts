@@ -15,7 +15,7 @@ import {
   type JoinRequest,
   approvedNow,
   decideHello,
-} from '../../control-plane/src/runners/registration/join-decision.js'
+} from '../../control-plane/src/runners/registration/join/decision.js'
 import { insertAwaitedApproval } from '../../control-plane/src/store/jobs/approvals.js'
 import { markClaimed, requeue, takeQueued } from '../../control-plane/src/store/jobs/dispatch.js'
 import { appendServiceLine, appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'

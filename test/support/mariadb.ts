@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,9 +15,19 @@ export interface MariadbServer {
   close(): Promise<void>
 }
 
-/** @throws Error when the server is not installed or does not start */
-export async function startMariadb(): Promise<MariadbServer> {
+/**
+ * @param options of the server, such as `ssl_ca`. `FOLDER` in them stands for the folder with the files
+ * @param files texts by name
+ * @throws Error when the server is not installed or does not start
+ */
+export async function startMariadb(
+  options: readonly string[] = [],
+  files: Readonly<Record<string, string>> = {},
+): Promise<MariadbServer> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-mariadb-'))
+  const own = join(folder, 'own')
+  mkdirSync(own)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(own, name), text)
   const data = `--datadir=${join(folder, 'data')}`
   const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
   const made = spawnSync(
@@ -32,6 +42,7 @@ export async function startMariadb(): Promise<MariadbServer> {
     [
       ...['--no-defaults', data, ...asRoot, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'],
       ...[`--socket=${join(folder, 'socket')}`, '--innodb-buffer-pool-size=16M', '--innodb-flush-log-at-trx-commit=0'],
+      ...options.map((option) => `--${option.replaceAll('FOLDER', own)}`),
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )

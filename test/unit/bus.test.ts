@@ -11,12 +11,16 @@ function openBus() {
   const warnings: string[] = []
   const waiting: { done(): void; failed(error: Error): void }[] = []
   let listener: PostListener | null = null
+  let isClosed = false
   const post: Post = {
     send(letter) {
       letters.push(letter)
       return new Promise((done, failed) => waiting.push({ done, failed }))
     },
-    close: () => Promise.resolve(),
+    close() {
+      isClosed = true
+      return Promise.resolve()
+    },
   }
   const bus = createBus({
     nodeId: 'me',
@@ -32,6 +36,7 @@ function openBus() {
     bus,
     letters,
     warnings,
+    isClosed: () => isClosed,
     arrive: (text: string) => listener?.arrived(text),
     connect: () => listener?.connected(),
     /** The letter under way is sent, and the time until the next one passes. */
@@ -52,7 +57,7 @@ const message = fc.oneof(
   fc.record({ topic: fc.constant('abort' as const), runner: fc.nat(), job: fc.nat(), run: fc.string() }),
 )
 
-test('whatever is published is in some letter, and every letter is one that PostgreSQL takes', async () => {
+test('every published message is in some letter, and PostgreSQL accepts every letter', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(message, { maxLength: 400 }), async (published: BusMessage[]) => {
       const { bus, letters, messages, sent } = openBus()
@@ -66,7 +71,7 @@ test('whatever is published is in some letter, and every letter is one that Post
   )
 })
 
-test('the first message goes at once, what comes meanwhile once and together', async () => {
+test('the first message is sent at once, and later ones once and together', async () => {
   const { bus, letters, messages, sent } = openBus()
   bus.publish({ topic: 'live', name: 'jobs' })
   expect(letters).toHaveLength(1)
@@ -81,7 +86,7 @@ test('the first message goes at once, what comes meanwhile once and together', a
   ])
 })
 
-test('a letter that cannot be sent is said once, and the next ones are sent', async () => {
+test('a letter that cannot be sent is logged once, and the next ones are sent', async () => {
   const { bus, letters, warnings, sent } = openBus()
   for (const runner of [1, 2, 3]) {
     bus.publish({ topic: 'queued', runner })
@@ -91,7 +96,7 @@ test('a letter that cannot be sent is said once, and the next ones are sent', as
   expect(warnings).toHaveLength(1)
 })
 
-test('listeners hear what other nodes say, and what this release does not know is left out', () => {
+test('listeners get messages of other nodes, and unknown messages are left out', () => {
   const { bus, arrive, connect } = openBus()
   const heard: unknown[] = []
   const stop = bus.subscribe({ received: (one) => heard.push(one), missed: () => heard.push('missed') })
@@ -104,14 +109,16 @@ test('listeners hear what other nodes say, and what this release does not know i
   expect(heard).toEqual([{ topic: 'queued', runner: 1 }, 'missed'])
 })
 
-test('what waits at the end is sent before it is over', async () => {
-  const { bus, letters, messages, sent } = openBus()
+test('waiting messages are sent before the bus closes', async () => {
+  const { bus, letters, messages, sent, isClosed } = openBus()
   bus.publish({ topic: 'queued', runner: 1 })
   bus.publish({ topic: 'queued', runner: 2 })
   const closed = bus.close()
   await sent()
+  expect(isClosed()).toBe(false)
   await sent()
   await closed
+  expect(isClosed()).toBe(true)
   bus.publish({ topic: 'queued', runner: 3 })
   expect(letters).toHaveLength(2)
   expect(messages()).toHaveLength(2)

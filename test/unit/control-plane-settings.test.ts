@@ -47,6 +47,7 @@ describe('settings', () => {
       launchValidation: 'enforce',
       unknownFields: 'refuse',
       formFilesPath: resolve('persistent/files'),
+      formFunctionsPath: resolve('persistent/functions.js'),
       formSsh: {
         hosts: expect.objectContaining({ isEmpty: true }) as object,
         credential: null,
@@ -89,12 +90,12 @@ describe('settings', () => {
     })
   })
 
-  test('secrets may stand in a file', () => {
+  test('secrets may be in a file', () => {
     expect(read({ ACCESS_TOKEN_SECRET_FILE: '/run/secret' }).accessTokenSecret).toBe('from a file, long enough')
     expect(read({ ENCRYPTION_SECRET_FILE: '/run/secret' }).encryptionSecret).toBe('from a file, long enough')
   })
 
-  test('the log is text on a terminal unless it is said', () => {
+  test('the log is text on a terminal unless a setting changes it', () => {
     const sources = { environment: {}, flags: {}, readFile: () => '' }
     expect(readSettings(sources, true).logFormat).toBe('text')
     expect(readSettings({ ...sources, environment: { LOG_FORMAT: 'json' } }, true).logFormat).toBe('json')
@@ -201,12 +202,12 @@ describe('kept secrets', () => {
     expect(await readdir(join(folder, 'deep'))).toEqual(['key'])
   })
 
-  test('an empty file is not taken for a secret', async () => {
+  test('an empty file does not count as a secret', async () => {
     await writeFile(join(folder, 'empty'), '')
     await expect(keptSecret(folder, 'empty')).rejects.toThrow('is empty')
   })
 
-  test('a private file is never written over', async () => {
+  test('a private file is never overwritten', async () => {
     const path = join(folder, 'file')
     expect(await createPrivateFile(path, 'one')).toBe(true)
     expect(await createPrivateFile(path, 'two')).toBe(false)

@@ -45,10 +45,20 @@ const REFUSED: readonly (readonly [what: string, file: string, line: string, why
   ['auth → jobs', 'auth/sessions/caller.ts', "import '../../jobs/record/status.js'", 'auth stands below jobs'],
   ['auth → forms', 'auth/sessions/caller.ts', "import '../../forms/form.js'", 'auth stands below forms'],
   ['forms → jobs', 'forms/form.ts', "import '../jobs/record/status.js'", 'forms stands below jobs'],
-  ['credentials → forms', 'credentials/needs.ts', "import '../forms/form.js'", 'credentials stands below forms'],
-  ['credentials → jobs', 'credentials/needs.ts', "import '../jobs/record/status.js'", 'credentials stands below jobs'],
+  ['credentials → forms', 'credentials/job/needs.ts', "import '../../forms/form.js'", 'credentials stands below forms'],
+  [
+    'credentials → jobs',
+    'credentials/job/needs.ts',
+    "import '../../jobs/record/status.js'",
+    'credentials stands below jobs',
+  ],
   ['live → auth', 'live/stream.ts', "import '../auth/sessions/caller.js'", 'live stands below auth'],
-  ['jobs → runners', 'jobs/end/ending.ts', "import '../../runners/registration/hub.js'", 'jobs stands below runners'],
+  [
+    'jobs → runners',
+    'jobs/end/ending.ts',
+    "import '../../runners/registration/hub/hub.js'",
+    'jobs stands below runners',
+  ],
   ['runners → sequences', 'runners/held/held-jobs.ts', "import '../../sequences/kind.js'", 'stand on one floor'],
   ['runners → http', 'runners/held/held-jobs.ts', "import '../../http/app.js'", 'runners stands below http'],
   [
@@ -76,7 +86,7 @@ const REFUSED: readonly (readonly [what: string, file: string, line: string, why
   ],
   ['handed on', 'store/store.ts', "export * from '../auth/sessions/caller.js'", 'store stands below auth'],
   ['fastify outside of http', 'jobs/end/ending.ts', "import 'fastify'", 'only the room http'],
-  ['a socket in jobs', 'jobs/end/ending.ts', "import 'ws'", 'only who holds sockets'],
+  ['a socket in jobs', 'jobs/end/ending.ts', "import 'ws'", 'only rooms that have sockets'],
   ['SQL outside of the store', 'jobs/end/ending.ts', "import { sql } from 'kysely'", 'SQL stays in the store'],
   ['a child process in a room', 'jobs/end/ending.ts', "import 'node:child_process'", 'only agents'],
 ]
@@ -84,7 +94,7 @@ const REFUSED: readonly (readonly [what: string, file: string, line: string, why
 const REFUSED_ELSEWHERE: typeof REFUSED = [
   ['protocol → node:child_process', 'protocol/src/frames.ts', "import 'node:child_process'", 'pure code'],
   ['protocol → the disk', 'protocol/src/frames.ts', "import 'node:fs'", 'pure code'],
-  ['client → Node.js', 'control-plane/client/src/index.ts', "import 'node:fs'", 'nothing but fetch'],
+  ['client → Node.js', 'control-plane/client/src/index.ts', "import 'node:fs'", 'only fetch and valibot'],
   [
     'agent → control plane',
     'runner-agent/src/log.ts',

@@ -1,6 +1,7 @@
 import { SettingsError } from '@holdfast/protocol'
 import { expect, test } from 'vitest'
 import { serveUntilStopped } from '../../control-plane/src/cli/serve-until-stopped.js'
+import { writeNotice } from '../../control-plane/src/cli/terminal.js'
 import { DatabaseHeldError } from '../../control-plane/src/errors.js'
 
 /** Calls only what was added for a signal meanwhile: the signals of this process are for others, too. */
@@ -31,7 +32,7 @@ function served(reloadsAtHangUp: boolean, reload: () => Promise<void> = () => Pr
   return { done, needs }
 }
 
-test('says that it works, then that it stops, and closes in good order', async () => {
+test('reports that it works, then that it stops, and closes in good order', async () => {
   const terminate = addedFor('SIGTERM')
   const { done, needs } = served(false)
   const code = serveUntilStopped(needs)
@@ -67,10 +68,33 @@ test('reloads at each SIGHUP, and goes on as before after a wrong file', async (
   expect(process.listenerCount('SIGHUP')).toBe(count)
 })
 
+test('reloads and stops as ever when nobody reads what it says', async () => {
+  const [hangUp, terminate] = [addedFor('SIGHUP'), addedFor('SIGTERM')]
+  let isWrong = true
+  const { done, needs } = served(true, async () => {
+    if (isWrong) throw new Error('line 3 is wrong')
+  })
+  const closed = {
+    ...{ isTerminal: false, color: false, columns: 100 },
+    write: () => Promise.reject(new Error('write EPIPE')),
+  }
+  const ready = 'ready: listens at http://here'
+  const code = serveUntilStopped({ ...needs, say: (line) => writeNotice(closed, line) })
+  await expect.poll(() => done).toEqual([ready])
+  hangUp()
+  await expect.poll(() => done.slice(1)).toEqual(['reloading', ready])
+  isWrong = false
+  hangUp()
+  await expect.poll(() => done.slice(3)).toEqual(['reloading', 'reloaded', ready])
+  terminate()
+  expect(await code).toBe(0)
+  expect(done.slice(6)).toEqual(['stopping', 'closed', 'manager closed'])
+})
+
 test.each([
   [new SettingsError('PORT: must be a whole number'), 2],
   [new DatabaseHeldError('database_held', 'another control plane works on it'), 6],
-])('a start that fails with %s ends with its own code', async (error, exitCode) => {
+])('a start that fails with %s ends with its own exit code', async (error, exitCode) => {
   const count = process.listenerCount('SIGTERM')
   const { done, needs } = served(false)
   const failed = serveUntilStopped({ ...needs, start: () => Promise.reject(error) })

@@ -3,12 +3,13 @@ import mysql from 'mysql2'
 import pg from 'pg'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { OpenCredential } from '../../../control-plane/src/credentials/credential.js'
+import type { OpenCredential } from '../../../control-plane/src/credentials/stored/credential.js'
 import { createDatabases } from '../../../control-plane/src/databases/databases.js'
 import type { Databases } from '../../../control-plane/src/databases/query-type.js'
 import { EVIL_PAYLOADS as PAYLOADS, EVIL_PIECES as PIECES, evilText as evil } from '../../support/evil-texts.js'
 import { type MariadbServer, startMariadb } from '../../support/mariadb.js'
 import { type TestDatabase, createTestDatabase } from '../../support/test-database.js'
+import { waitFor } from '../../support/wait.js'
 
 const TABLE = [
   'create table vm (name varchar(200), cpus int, big bigint, made timestamp null)',
@@ -85,7 +86,7 @@ const PLACES: Record<string, string[]> = {
 
 /** fast-check prints seed and path of a failure; `fc.assert(…, { seed, path })` plays it again. */
 describe.each(['pg', 'maria'])('on %s', (name) => {
-  test('no value leaves the place where the form put it', async () => {
+  test('no value gets out of the place in the form', async () => {
     for (const text of PLACES[name] ?? []) {
       await fc.assert(
         fc.asyncProperty(evil, async (x) => {
@@ -98,7 +99,7 @@ describe.each(['pg', 'maria'])('on %s', (name) => {
     expect(await rowsOf(name, 'select count(*) as n from vm')).toEqual([{ n: 2 }])
   })
 
-  test('no value leaves the name where the form put it', async () => {
+  test('no value gets out of the name in the form', async () => {
     const quote = name === 'pg' ? '"' : '`'
     const pieces = fc.array(fc.constantFrom(...PIECES.filter((piece) => piece !== '🙂')), { maxLength: 15 })
     await fc.assert(
@@ -123,7 +124,7 @@ describe.each(['pg', 'maria'])('on %s', (name) => {
     expect(await rowsOf(name, 'select name from vm order by cpus limit $(x)', { x: 1 })).toEqual([{ name: 'web' }])
   })
 
-  test('large numbers and times keep what the database has', async () => {
+  test('large numbers and times stay exact', async () => {
     const [row] = await rowsOf(name, "select big, made from vm where name = 'web'")
     expect(row).toEqual({ big: '9007199254740993', made: '2026-01-02 03:04:05' })
   })
@@ -142,7 +143,7 @@ describe.each(['pg', 'maria'])('on %s', (name) => {
     expect([wide.rows.length, wide.truncated]).toEqual([1, true])
   })
 
-  test('who stops waiting is answered at once, and the next one is served', async () => {
+  test('a caller that stops waiting is answered at once, and the next one gets its turn', async () => {
     const stop = new AbortController()
     const slow = name === 'pg' ? 'select pg_sleep(50)' : 'select sleep(50)'
     const asked = databases.ask({ config: name, text: slow, value: () => null, signal: stop.signal })
@@ -150,9 +151,24 @@ describe.each(['pg', 'maria'])('on %s', (name) => {
     await expect(asked).rejects.toThrow(/cannot be asked/)
     expect(await rowsOf(name, 'select 1 as n')).toEqual([{ n: 1 }])
   })
+
+  test('who stops waiting while the statement runs is answered at once, too', async () => {
+    const stop = new AbortController()
+    const slow = name === 'pg' ? 'select pg_sleep(50)' : 'select sleep(50)'
+    const running =
+      name === 'pg'
+        ? "select 1 as n from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'"
+        : "select 1 as n from information_schema.processlist where info like 'select sleep%'"
+    const asked = databases.ask({ config: name, text: slow, value: () => null, signal: stop.signal })
+    const refused = expect(asked).rejects.toThrow(/cannot be asked/)
+    await waitFor('the statement to run', async () => (await rowsOf(name, running)).length > 0)
+    stop.abort()
+    await refused
+    expect(await rowsOf(name, 'select 1 as n')).toEqual([{ n: 1 }])
+  })
 })
 
-test('several names give the rows of all', async () => {
+test('several names give the rows of all databases', async () => {
   const text = "select name from vm where name = 'web'"
   const both = [{ name: 'web' }, { name: 'web' }]
   expect(await rowsOf('pg, maria', text)).toEqual(both)
@@ -171,7 +187,7 @@ test.each([
   await expect(ask(name, text, { x: 'a' })).rejects.toThrow(reason)
 })
 
-test('problems say what is wrong, and no password', async () => {
+test('problems name the mistake, and no password', async () => {
   const wrong = { ...known.get('maria'), name: 'wrong', password: 'canary-wrong' } as OpenCredential
   known.set('wrong', wrong)
   known.set('token', { ...wrong, name: 'token', type: 'token' })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { mssqlConfiguration, plainColumn } from '../../../control-plane/src/databases/mssql.js'
-import { oracleConfiguration } from '../../../control-plane/src/databases/oracle.js'
+import { exactNumber, oracleConfiguration } from '../../../control-plane/src/databases/oracle.js'
 import { fillStatement } from '../../../control-plane/src/databases/statement.js'
 import { EVIL_PAYLOADS, evilText } from '../../support/evil-texts.js'
 
@@ -60,7 +60,7 @@ const PLACES: Record<keyof typeof TOKENS, { text: string; rest: string; texts: (
 }
 
 describe.each(['mssql', 'oracle'] as const)('in the dialect %s', (dialect) => {
-  test('no value leaves the place where the form put it', () => {
+  test('no value gets out of the place in the form', () => {
     for (const { text, rest, texts } of PLACES[dialect]) {
       fc.assert(
         fc.property(evilText, (given) => {
@@ -74,7 +74,7 @@ describe.each(['mssql', 'oracle'] as const)('in the dialect %s', (dialect) => {
     }
   })
 
-  test('no value leaves the name where the form put it', () => {
+  test('no value gets out of the name in the form', () => {
     const [open, close] = dialect === 'mssql' ? '[]' : '""'
     fc.assert(
       fc.property(evilText, (given) => {
@@ -112,7 +112,7 @@ test.each([
 const TARGET = { host: 'db.example.com', port: null, database: 'cmdb', user: 'forms', password: 'p', tls: { ca: 'CA' } }
 const LIMITS = { connectMs: 5000, statementMs: 30_000, rows: 9, bytes: 9, connections: 4, idleMs: 1500 }
 
-test('the driver of SQL Server is told to check certificates, and how long to wait', () => {
+test('the driver of SQL Server gets the check of certificates and the time limits', () => {
   expect(mssqlConfiguration(TARGET, LIMITS)).toMatchObject({
     server: 'db.example.com',
     authentication: { type: 'default', options: { userName: 'forms', password: 'p' } },
@@ -131,7 +131,7 @@ test('the driver of SQL Server is told to check certificates, and how long to wa
   expect(mssqlConfiguration({ ...TARGET, tls: null }, LIMITS).options).toMatchObject({ encrypt: false })
 })
 
-test('the driver of Oracle is told the same in its own words', () => {
+test('the driver of Oracle gets the same in its own words', () => {
   expect(oracleConfiguration(TARGET, LIMITS)).toMatchObject({
     user: 'forms',
     connectString: 'tcps://db.example.com:2484/cmdb',
@@ -146,7 +146,21 @@ test('the driver of Oracle is told the same in its own words', () => {
   expect(plain.connectString).toBe('tcp://[::1]:1600')
 })
 
-test('values of SQL Server become those of JSON', () => {
+test.each([
+  ['7', 7],
+  ['-9007199254740991', -9007199254740991],
+  ['9007199254740993', '9007199254740993'],
+  ['1e40', '1e40'],
+  ['.5', 0.5],
+  ['123456789012.125', 123456789012.125],
+  ['0.123456789012345', 0.123456789012345],
+  ['0.1234567890123456', '0.1234567890123456'],
+  [null, null],
+])('the number %j of Oracle becomes %j', (text, number) => {
+  expect(exactNumber(text)).toBe(number)
+})
+
+test('values of SQL Server become values of JSON', () => {
   const at = new Date('2026-01-02T03:04:05.000Z')
   const column = (type: string, value: unknown) =>
     plainColumn({ value, metadata: { colName: 'a', type: { name: type } } })

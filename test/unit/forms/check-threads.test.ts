@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CheckInput } from '../../../control-plane/src/forms/check/context.js'
 import { createLaunchChecks } from '../../../control-plane/src/forms/sandbox/launch-checks.js'
+import { heldTimers } from '../../api/held-timers.js'
 
 const THREADS = 6
 
@@ -24,10 +25,11 @@ function endlessScript(): URL {
 
 const threadsOfThisProcess = () => readdirSync('/proc/self/task').length
 
-test('a stop ends threads that are at work, and refuses what they worked on and what waits', async () => {
+test('a stop ends busy threads, and refuses running and waiting checks', async () => {
   const before = threadsOfThisProcess()
   const log = { warn: () => undefined }
-  const checks = createLaunchChecks({ log, threads: THREADS, script: endlessScript() })
+  const { timers, count } = heldTimers()
+  const checks = createLaunchChecks({ log, timers, threads: THREADS, script: endlessScript() })
   const input: CheckInput = {
     ...{ fields: [], wizard: [], subforms: {}, values: {}, uploads: {} },
     ...{ constants: {}, user: {}, now: 0 },
@@ -35,7 +37,9 @@ test('a stop ends threads that are at work, and refuses what they worked on and 
   const refused = Promise.allSettled(Array.from({ length: THREADS + 2 }, () => checks.check(input, 'ann')))
   await expect.poll(threadsOfThisProcess).toBeGreaterThanOrEqual(before + THREADS)
   const during = threadsOfThisProcess()
+  expect(count()).toBe(THREADS)
   await checks.close()
+  expect(count()).toBe(0)
   for (const outcome of await refused) expect(outcome).toMatchObject({ reason: { code: 'stopping' } })
   await expect.poll(threadsOfThisProcess).toBeLessThanOrEqual(during - THREADS)
   await expect(checks.check(input, 'ann')).rejects.toMatchObject({ code: 'stopping' })

@@ -69,7 +69,7 @@ describe('visibility', () => {
     expect(await shown(field, values)).toBe(expected)
   })
 
-  test('isValid: holds when the other field breaks no rule and is shown', async () => {
+  test('isValid: is true if the other field breaks no rule and is shown', async () => {
     const others = [
       { name: 'c', maxLength: 2 },
       { name: 'h', dependencies: [{ name: 'c', values: ['yes'] }] },
@@ -97,7 +97,7 @@ describe('visibility', () => {
     expect((await check(formOf(fields), { a: 'show' })).details.missing).toEqual(['f'])
   })
 
-  test('what hangs on a hidden field sees no value of it', async () => {
+  test('a field that depends on a hidden field sees no value of it', async () => {
     const fields = [
       { name: 'a', dependencies: [{ name: 'never', values: [1] }] },
       { name: 'b', type: 'expression', runLocal: true, ignoreIncomplete: true, expression: 'typeof $(a)' },
@@ -185,18 +185,18 @@ describe('computed fields', () => {
     ...more,
   })
 
-  test('an expression runs over the values of the form, and the client cannot set it', async () => {
+  test('an expression uses the values of the form, and the client cannot set it', async () => {
     covers('field.expression')
     const fields = [{ name: 'a' }, { name: 'b', type: 'number' }, local("'$(a)'.toUpperCase() + ($(b) + 1)")]
     expect(await extravarsOf(fields, { a: 'x', b: 2, f: 'forged' })).toMatchObject({ f: 'X3' })
   })
 
-  test('an editable one is taken from the client', async () => {
+  test('the value of an editable one comes from the client', async () => {
     expect(await extravarsOf([local('1', { editable: true })], { f: 'mine' })).toEqual({ f: 'mine' })
     expect(await extravarsOf([local('1', { editable: true })], {})).toEqual({ f: 1 })
   })
 
-  test('value: any value as it stands', async () => {
+  test('value: any value stays unchanged', async () => {
     expect(await extravarsOf([{ name: 'f', type: 'expression', value: { a: [1] } }], { f: 2 })).toEqual({
       f: { a: [1] },
     })
@@ -213,7 +213,7 @@ describe('computed fields', () => {
     expect(credentials).toEqual({ c: 'cred4' })
   })
 
-  test('a credential without a name is not asked for', async () => {
+  test('a credential without a name is not used', async () => {
     const credential = (name: string, expression: string) => ({ name, type: 'credential', expression })
     const fields = [
       credential('a', '""'),
@@ -224,7 +224,7 @@ describe('computed fields', () => {
     expect((await check(formOf(fields), {})).credentials).toEqual({ d: 'x' })
   })
 
-  test('only a choice stands for one of its columns; another value is given whole', async () => {
+  test('only a choice is replaced by one of its columns; other values stay complete', async () => {
     const fields = [
       { name: 'size', type: 'enum', values: SIZES, valueColumn: 'name', placeholderColumn: 'gb' },
       { name: 'all', type: 'local', expression: '({ first: 1, second: 2 })' },
@@ -233,7 +233,7 @@ describe('computed fields', () => {
     expect(await extravarsOf(fields, { size: 'large' })).toMatchObject({ f: [64, { first: 1, second: 2 }] })
   })
 
-  test('passwords are noted that there are, so that they can be hidden', async () => {
+  test('existing passwords are collected, so that they can be hidden', async () => {
     const password = (name: string, more = {}) => ({ name, type: 'password', ...more })
     const fields = [
       ...[password('a'), password('b'), password('c'), password('none', { default: 'unseen' })],
@@ -246,7 +246,7 @@ describe('computed fields', () => {
   test.each<[string, object]>([
     ['query', { query: 'select 1', dbConfig: {} }],
     ['expression without runLocal', { expression: "fn.fnRestBasic('get', 'https://x')" }],
-  ])('%s: taken from the client if editable, else waiting', async (_what, source) => {
+  ])('%s: the value of the client if editable, else waiting', async (_what, source) => {
     covers('field.waiting')
     const field = { name: 'f', type: 'expression', ...source }
     expect(await extravarsOf([{ ...field, editable: true }], { f: 'mine' })).toEqual({ f: 'mine' })
@@ -291,13 +291,13 @@ describe('computed fields', () => {
     })
   })
 
-  test('fields that hang on each other wait, and say so', async () => {
+  test('fields that depend on each other wait, and say so', async () => {
     const fields = [local('$(g)'), { ...local('$(f)'), name: 'g' }, { name: 'h' }]
     const { details } = await check(formOf(fields), { h: 'x' })
     expect(details.waiting).toEqual(['f', 'g'])
   })
 
-  test('a thousand fields in a row, each hanging on the next', async () => {
+  test('a thousand fields in a row, each depending on the next', async () => {
     const fields = Array.from({ length: 1000 }, (_, index) => ({
       name: `f${index}`,
       ...(index === 999 ? {} : { dependencies: [{ name: `f${index + 1}`, values: ['x'] }] }),
@@ -307,8 +307,8 @@ describe('computed fields', () => {
   })
 })
 
-describe('the way into the extra variables', () => {
-  test('output false leaves a field out, and so do noOutput and html', async () => {
+describe('the place in the extra variables', () => {
+  test('output false leaves out a field, and so do noOutput and html', async () => {
     covers('field.output')
     const fields = [
       { name: 'a', output: false },
@@ -358,13 +358,15 @@ describe('the way into the extra variables', () => {
     })
   })
 
-  test('a file: what was found on the disk, never what the client wrote into its values', async () => {
+  test('a file: the facts of the disk, never the values of the client', async () => {
     const form = formOf([{ name: 'iso', type: 'file', required: true }])
     const forged = { iso: { path: '/etc/passwd' } }
     expect((await check(form, forged)).details.missing).toEqual(['iso'])
-    expect((await check(form, forged, { uploads: { iso: null } })).details).toMatchObject({
+    const refused = { problem: { type: 'outside', description: 'elsewhere' } }
+    expect((await check(form, forged, { uploads: { iso: refused } })).details).toMatchObject({
       missing: ['iso'],
       uploads: ['iso'],
+      validationErrors: { iso: [{ type: 'required' }, refused.problem] },
     })
     const upload = { originalname: 'a.iso', size: 1, description: { path: '/kept/1' } }
     expect((await check(form, forged, { uploads: { iso: upload } })).extravars).toEqual({ iso: { path: '/kept/1' } })

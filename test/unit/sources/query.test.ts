@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { DatabaseQuery, Databases } from '../../../control-plane/src/databases/query-type.js'
-import { parseFormFile } from '../../../control-plane/src/forms/parse-form.js'
+import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
 import { createAskingChecks } from '../../../control-plane/src/forms/sandbox/asking-checks.js'
 import { createLaunchChecks } from '../../../control-plane/src/forms/sandbox/launch-checks.js'
 import { createFormFiles } from '../../../control-plane/src/sources/file-functions.js'
@@ -26,7 +26,7 @@ fields:
   - { name: free, type: enum, query: bad, dbConfig: main, editable: true }
 `
 
-test('a query goes out with its placeholders, and their values beside it', async () => {
+test('a query is sent with its placeholders, and their values separately', async () => {
   const asked: DatabaseQuery[] = []
   const databases: Databases = {
     ask(query) {
@@ -39,7 +39,7 @@ test('a query goes out with its placeholders, and their values beside it', async
   const log = { warn: () => undefined }
   const clock = { now: () => performance.now() }
   const built = (path: string) => new URL(`../../../control-plane/dist/${path}`, import.meta.url)
-  const jq = createJqThread(built('sources/jq-worker.js'))
+  const jq = createJqThread(systemTimers, built('sources/jq-worker.js'))
   const functions = createFunctions({
     credentials: { open: () => Promise.resolve(null), list: () => Promise.resolve([]) },
     files: createFormFiles('/nowhere'),
@@ -48,7 +48,8 @@ test('a query goes out with its placeholders, and their values beside it', async
     ssh: { hosts: parseHostRules(''), credential: null, knownHosts: '/nowhere' },
   })
   const sources = createSources({ functions, databases, timers: systemTimers, steady: clock, log, limitMs: 60_000 })
-  const checks = createLaunchChecks({ log, script: built('forms/sandbox/check-worker.js'), threads: 1 })
+  const script = built('forms/sandbox/check-worker.js')
+  const checks = createLaunchChecks({ log, timers: systemTimers, script, threads: 1 })
   try {
     const [placed] = parseFormFile('rows.yml', FORM).forms
     const fields = placed?.form.fields ?? []
