@@ -39,6 +39,11 @@ export const CONTROL_PLANE_SETTINGS = {
     default: below('files'),
     meaning: 'folder with the files that forms read while they are filled in (fnReadYamlFile, fnReadJsonFile, fnLs)',
   },
+  FORM_FUNCTIONS_PATH: {
+    kind: 'text',
+    default: below('functions.js'),
+    meaning: 'file with your own functions, which expressions of forms call as fnc.name',
+  },
   REST_ALLOWED_HOSTS: {
     kind: 'text',
     default: null,

@@ -11,7 +11,7 @@ import { SYSLOG_PROTOCOLS, type SyslogPlace } from './audit/syslog.js'
 import { SHORTEST_PASSWORD } from './auth/accounts/account-rules.js'
 import type { AuthSettings } from './auth/compose.js'
 import type { CredentialSettings } from './credentials/compose.js'
-import { vaultSettingsOf } from './credentials/vault-settings.js'
+import { vaultSettingsOf } from './credentials/hashicorp/settings.js'
 import { durationOf } from './time/durations.js'
 import { messageOf } from './errors.js'
 import type { FormSettings } from './forms/compose.js'
@@ -112,6 +112,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
     unknownFields: text('LAUNCH_UNKNOWN_FIELDS') as UnknownFields,
     formFilesPath: path('FORM_FILES_PATH'),
+    formFunctionsPath: path('FORM_FUNCTIONS_PATH'),
     restAddresses: restAddressesOf(raw),
     formSsh: formSshOf(raw),
     sourceLimitMs: number('SOURCE_TIMEOUT_SECONDS') * 1000,

@@ -22,7 +22,10 @@ export interface PartsOwner {
   readonly onClose: Ground['onClose']
   /** True from the moment on when the parts are being closed. */
   readonly isClosing: boolean
-  /** Closes every part once, in the reverse order of opening. Later calls wait for the first one. */
+  /**
+   * Closes every part once, in the reverse order of opening. Later calls wait for the first one.
+   * @throws the first error of a part, after all others were closed
+   */
   close(): Promise<void>
 }
 
@@ -31,7 +34,15 @@ export function createPartsOwner(): PartsOwner {
   const opened: (() => unknown)[] = []
   let closing: Promise<void> | null = null
   const closeAll = async (): Promise<void> => {
-    for (const close of opened.splice(0).reverse()) await close()
+    const problems: unknown[] = []
+    for (const close of opened.splice(0).reverse()) {
+      try {
+        await close()
+      } catch (error) {
+        problems.push(error)
+      }
+    }
+    if (problems.length > 0) throw problems[0]
   }
   return {
     onClose: (close) => void opened.push(close),

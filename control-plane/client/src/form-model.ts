@@ -5,6 +5,9 @@ import type { WholeForm } from './interface.gen.js'
 export interface FormPart {
   /** The step's name, under which its values go; null: the fields of the form itself, which come before its steps. */
   readonly step: string | null
+  /** What people call the step, and what it is about; null: the form says nothing of that. */
+  readonly title: string | null
+  readonly help: string | null
   /** The user may leave this step out. */
   readonly isOptional: boolean
   readonly fields: readonly FormField[]
@@ -29,7 +32,13 @@ export function readForm(name: string, { forms }: WholeForm): FormModel | null {
   const named = new Map(subforms.map((one) => [String(one.name), one]))
   const fieldsOf = (one: Source | undefined) => readFields(Array.isArray(one?.fields) ? one.fields : [])
   const steps = Array.isArray(form.wizard)
-    ? (form.wizard as readonly { name?: string; subform: string; optional?: boolean }[])
+    ? (form.wizard as readonly {
+        name?: string
+        subform: string
+        title?: unknown
+        help?: unknown
+        optional?: boolean
+      }[])
     : []
   const own = fieldsOf(form)
   return {
@@ -37,10 +46,12 @@ export function readForm(name: string, { forms }: WholeForm): FormModel | null {
     description: typeof form.description === 'string' ? form.description : null,
     parts: [
       ...(steps.length === 0 || own.some(({ hidden }) => !hidden)
-        ? [{ step: null, isOptional: false, fields: own }]
+        ? [{ step: null, title: null, help: null, isOptional: false, fields: own }]
         : []),
       ...steps.map((step) => ({
         step: step.name ?? step.subform,
+        title: typeof step.title === 'string' ? step.title : null,
+        help: typeof step.help === 'string' ? step.help : null,
         isOptional: step.optional === true,
         fields: fieldsOf(named.get(step.subform)),
       })),

@@ -210,6 +210,29 @@ export interface FormEvaluation {
       >
     }
   >
+  /** The rows of `showRows` that are there */
+  shownRows?: {
+    /** Names and indexes that lead to a row: ["disks", 0]. In a wizard, the step comes first */
+    row: (string | number)[]
+    fields: Record<
+      string,
+      {
+        shown: boolean
+        required: boolean
+        /** What counts now; a password has none */
+        value?: unknown
+        choices?: unknown[]
+        errors: {
+          type: string
+          description: string
+        }[]
+        /** Why it could not be evaluated */
+        waiting?: string
+        /** Its source has not answered yet: evaluate again to get the answer */
+        asking?: boolean
+      }
+    >
+  }[]
   runs: {
     /** The runner, or that of the first step or node */
     runner: string | null
@@ -227,7 +250,7 @@ export interface FormList {
   needs?: {
     form: string
     needs: {
-      /** database, rest, files, jq, dns, ssh, credentials, vars files, other system, missing */
+      /** database, rest, files, jq, dns, ssh, credentials, own functions, vars files, other system, missing */
       feature: string
       /** The fields that need it; none: the whole form */
       fields: string[]
@@ -793,7 +816,7 @@ export interface Launch {
   rawFormData?: Record<string, unknown> | null
   /** Names of credentials by variables and credential fields of the form. They replace those that the form names. With LAUNCH_VALIDATION=enforce, an unknown variable or credential is refused with 422, and the value of a field wins over this. Otherwise unknown variables are ignored */
   credentials?: Record<string, unknown> | null
-  /** By file field: the answer to its upload */
+  /** By file field: the answer to its upload. The key of a field is its name; in a wizard step `step.field` (or its name, when only one step has such a field); in a row of a list `list[0].field`. A row may have the answer to its upload as the value of its file field instead */
   files?: Record<string, unknown> | null
 }
 
@@ -1339,7 +1362,7 @@ export interface Tokens {
   passwordMustChange?: boolean
 }
 
-/** Pass it unchanged in `files` of a launch, under the name of the file field */
+/** Pass it unchanged in `files` of a launch, under the key of the file field */
 export interface Upload {
   /** Name of the part */
   fieldname: string
@@ -1772,6 +1795,25 @@ export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.
         }),
       ),
     }),
+  ),
+  shownRows: v.optional(
+    v.array(
+      v.looseObject({
+        row: v.array(v.union([v.string(), v.pipe(v.number(), v.safeInteger())])),
+        fields: v.record(
+          v.string(),
+          v.looseObject({
+            shown: v.boolean(),
+            required: v.boolean(),
+            value: v.optional(v.unknown()),
+            choices: v.optional(v.array(v.unknown())),
+            errors: v.array(v.looseObject({ type: v.string(), description: v.string() })),
+            waiting: v.optional(v.string()),
+            asking: v.optional(v.boolean()),
+          }),
+        ),
+      }),
+    ),
   ),
   runs: v.looseObject({
     runner: v.nullable(v.string()),
@@ -2824,9 +2866,12 @@ export interface Operations {
       name: string
       body: {
         rawFormData?: Record<string, unknown> | null
+        /** As in a launch */
         files?: Record<string, unknown> | null
         /** Seconds to wait for the sources that the form asks; default 1 */
         wait?: number | null
+        /** Rows of lists whose fields the answer shows, too */
+        showRows?: (string | number)[][] | null
         /** The field that was changed last */
         changed?: string | null
       }
@@ -2879,7 +2924,7 @@ export interface Operations {
   releaseLock(request?: NoParameters, options?: RequestOptions): Promise<Message>
   /** The field values that a job was launched with
    *
-   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. Without passwords and uploads; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept. */
+   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. Without passwords, and without uploads but those of rows; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept. */
   getJobRawformdata(
     request: {
       /** A whole number */
@@ -2899,7 +2944,7 @@ export interface Operations {
       body?: {
         /** Field values that replace the kept ones; empty: the same values */
         values?: Record<string, unknown> | null
-        /** By file field: the answer to another upload, or null for no file */
+        /** By file field, as in a launch: the answer to another upload, or null for no file. The uploads of all other fields are used again. Rows that values has bring their files themselves */
         files?: Record<string, unknown> | null
       } | null
     },

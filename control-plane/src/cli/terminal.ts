@@ -51,3 +51,8 @@ function outputOf(stream: WriteStream): Output {
 export function writeLine(output: Output, line: string): Promise<void> {
   return output.write(`${line}\n`)
 }
+
+/** Writes one line of text that nobody has to read. Nothing happens when the reader is gone. */
+export function writeNotice(output: Output, line: string): Promise<void> {
+  return writeLine(output, line).catch(() => undefined)
+}

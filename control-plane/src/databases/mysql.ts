@@ -1,5 +1,6 @@
+import { connect as connectSocket, isIP } from 'node:net'
 import type { Connection, Pool, PoolConnection } from 'mysql2'
-import { type AskLimits, type Engine, type Target, tlsOptions } from './engine.js'
+import { type AskLimits, type Engine, type DatabaseTls, type Target, tlsOptions } from './engine.js'
 import { type BoundValue, fillStatement } from './statement.js'
 
 /** Connections to a MySQL or MariaDB server. The driver is loaded here, when the first form asks. */
@@ -11,7 +12,7 @@ export async function openMysql(target: Target, limits: AskLimits): Promise<Engi
     ...(target.database === null ? {} : { database: target.database }),
     ...(target.user === null ? {} : { user: target.user }),
     password: target.password,
-    ...(target.tls ? { ssl: tlsOptions(target.tls) } : {}),
+    ...(target.tls ? tlsTo(target, target.tls) : {}),
     connectionLimit: limits.connections,
     maxIdle: 1,
     idleTimeout: limits.idleMs,
@@ -68,6 +69,16 @@ export async function openMysql(target: Target, limits: AskLimits): Promise<Engi
     },
     close: () => new Promise((resolve, reject) => pool.end((error) => (error ? reject(error) : resolve()))),
   }
+}
+
+/** The driver only compares the name of a server with its certificate when it is told to. */
+function tlsTo({ host, port }: Target, tls: DatabaseTls) {
+  const ssl = { ...tlsOptions(tls), verifyIdentity: true }
+  if (isIP(host) === 0) return { ssl }
+  // For an address the driver names no server. Node.js then compares the certificate with the host of the socket, which
+  // an address does not leave there, and at last with `localhost`.
+  const stream = () => Object.assign(connectSocket(port ?? 3306, host).setNoDelay(true), { _host: host })
+  return { ssl, stream }
 }
 
 function connect(pool: Pool): Promise<PoolConnection> {

@@ -105,8 +105,8 @@ function sentValue(value: BoundValue): string | number | null {
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-/** A number where JavaScript has exactly this one, else its text. */
-function exactNumber(text: unknown): unknown {
+/** A number where JavaScript has exactly this one, else its text. Exported for its test, as above. */
+export function exactNumber(text: unknown): unknown {
   if (typeof text !== 'string') return text
   const number = Number(text)
   if (Number.isInteger(number)) return Number.isSafeInteger(number) ? number : text

@@ -3,7 +3,8 @@ import type { LiveEvents } from '../live/live-events.js'
 import type { Sources } from '../sources/sources.js'
 import type { Store } from '../store/store.js'
 import { createDesignerLock, createLockExpiry } from './designer-lock.js'
-import { type FormsDependencies, createForms } from './loader.js'
+import { type FormsDependencies, createForms } from './files/loader.js'
+import { createOwnFunctions } from './files/own-functions.js'
 import { createAskingChecks } from './sandbox/asking-checks.js'
 import { createLaunchChecks } from './sandbox/launch-checks.js'
 
@@ -11,6 +12,8 @@ import { createLaunchChecks } from './sandbox/launch-checks.js'
 export interface FormSettings {
   readonly formsPath: string
   readonly varsFilesPath: string
+  /** The file with the functions of the installation. */
+  readonly formFunctionsPath: string
   /** The locale for scripts that name none; null: the locale of the machine. */
   readonly formsLocale: string | null
 }
@@ -31,12 +34,13 @@ export type FormParts = ReturnType<typeof composeForms>
 export function composeForms(ground: Ground, settings: FormSettings, { store, live, constants, sources }: FormNeeds) {
   const { clock, timers, log, onClose } = ground
   const { formsPath: folder, varsFilesPath: varsFolder } = settings
-  const checks = createLaunchChecks({ log, locale: settings.formsLocale })
+  const checks = createLaunchChecks({ log, timers, locale: settings.formsLocale })
   onClose(() => checks.close())
+  const ownFunctions = createOwnFunctions(settings.formFunctionsPath, clock, checks)
   const lockExpiry = createLockExpiry({ store, live, clock, timers, log })
   onClose(() => lockExpiry.close())
   return {
-    forms: createForms({ folder, varsFolder, constants, clock, log }),
+    forms: createForms({ folder, varsFolder, constants, ownFunctions, clock, log }),
     checks: createAskingChecks(checks, sources, timers),
     designerLock: createDesignerLock({ store, live, clock }),
   }

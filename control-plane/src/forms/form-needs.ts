@@ -1,9 +1,9 @@
-import { vaultNamesOf } from '../credentials/vault-needs.js'
+import { vaultNamesOf } from '../credentials/job/vault-needs.js'
 import type { Field } from './fields/field.js'
-import { ASKING_FUNCTIONS } from './fields/server-functions.js'
+import { ASKING_FUNCTIONS, ownFunctionsIn } from './fields/server-functions.js'
 import type { Form } from './form.js'
 
-/** What of the world around it a form can need. */
+/** The features outside of a form that it can need. */
 export const FORM_FEATURES = [
   'database',
   'rest',
@@ -12,11 +12,13 @@ export const FORM_FEATURES = [
   'dns',
   'ssh',
   'credentials',
+  // Functions of the installation.
+  'own functions',
   // Files with constants.
   'vars files',
-  // One that runs its jobs, or those of a step.
+  // A system that runs its jobs, or those of a step.
   'other system',
-  // Functions that are not there.
+  // Functions that do not exist.
   'missing',
 ] as const
 /** One of {@link FORM_FEATURES}. */
@@ -25,11 +27,11 @@ export type FormFeature = (typeof FORM_FEATURES)[number]
 /** One feature that a form needs, and where. */
 export interface FormNeed {
   readonly feature: FormFeature
-  /** The fields that need it. None: the form as a whole. */
+  /** The fields that need it. None: the form itself needs it. */
   readonly fields: string[]
   /**
-   * What is needed of it, as far as the form says it: names of databases with their kind, functions, credentials, files of
-   * constants, a system.
+   * Details, as far as the form names them: databases with their kind, functions, credentials, files of constants, a
+   * system.
    */
   readonly names: string[]
 }
@@ -51,8 +53,11 @@ const FEATURE_OF: Readonly<Record<(typeof ASKING_FUNCTIONS)[number], FormFeature
 
 const OWN_TYPES: ReadonlySet<string> = new Set(['ansible', 'multistep', 'workflow', 'subform'])
 
-/** What a form needs, by feature. A subform says by itself what its fields need. */
-export function needsOf(form: Form): FormNeed[] {
+/**
+ * The needs of a form, by feature. The needs of a subform are listed with the subform.
+ * @param ownFunctions the names of the functions of the installation
+ */
+export function needsOf(form: Form, ownFunctions: readonly string[]): FormNeed[] {
   const needs = new Map<FormFeature, { fields: Set<string>; names: Set<string> }>()
   const add = (feature: FormFeature, field: string | null, names: readonly string[]) => {
     const need = needs.get(feature) ?? { fields: new Set(), names: new Set() }
@@ -64,7 +69,7 @@ export function needsOf(form: Form): FormNeed[] {
   for (const file of form.varsFiles) add('vars files', null, [file])
   for (const name of credentialsOf(form)) add('credentials', null, [name])
   for (const field of form.fields) {
-    for (const { feature, names } of needsOfField(field)) add(feature, field.name, names)
+    for (const { feature, names } of needsOfField(field, ownFunctions)) add(feature, field.name, names)
     if (field.asCredential) add('credentials', field.name, [])
   }
   return [...needs].map(([feature, { fields, names }]) => ({ feature, fields: [...fields], names: [...names] }))
@@ -76,7 +81,7 @@ function systemsOf(form: Form): string[] {
   return form.type === 'multistep' ? form.steps.filter(({ settings }) => !settings).map(({ type }) => type) : own
 }
 
-/** The credentials that its playbooks get, and those of its steps. `a,b` is one, or else the other. */
+/** The credentials that its playbooks get, and those of its steps. `a,b` means a, or else b. */
 function credentialsOf(form: Form): string[] {
   const steps = form.type === 'multistep' ? form.steps.flatMap(({ settings }) => settings ?? []) : []
   return [form, ...steps].flatMap(({ credentials, ansibleCredentials, vaultCredentials }) => [
@@ -88,24 +93,31 @@ function credentialsOf(form: Form): string[] {
 
 /** Whether a check of these fields asks other systems. */
 export function asksSources(fields: readonly Field[]): boolean {
-  return fields.some((field) => needsOfField(field).length > 0)
+  return fields.some((field) => needsOfField(field, []).length > 0)
 }
 
-function needsOfField({ source }: Field): { feature: FormFeature; names: readonly string[] }[] {
+function needsOfField(
+  { source }: Field,
+  ownFunctions: readonly string[],
+): { feature: FormFeature; names: readonly string[] }[] {
   if (source.kind === 'remote') return [{ feature: 'missing', names: source.functions }]
   if (source.kind === 'query') {
     return [{ feature: 'database' as const, names: databaseNames(source.config) }, ...jqOf(source.jq)]
   }
   if (source.kind !== 'server') return []
   const called = ASKING_FUNCTIONS.filter((name) => new RegExp(`\\b${name}\\b`).test(source.expression))
-  return [...called.map((name) => ({ feature: FEATURE_OF[name], names: [`fn.${name}`] })), ...jqOf(source.jq)]
+  const own = ownFunctionsIn(source.expression).map((name) => ({
+    feature: ownFunctions.includes(name) ? ('own functions' as const) : ('missing' as const),
+    names: [`fnc.${name}`],
+  }))
+  return [...called.map((name) => ({ feature: FEATURE_OF[name], names: [`fn.${name}`] })), ...own, ...jqOf(source.jq)]
 }
 
 function jqOf(filter: string | null): { feature: FormFeature; names: readonly string[] }[] {
   return filter === null ? [] : [{ feature: 'jq', names: [] }]
 }
 
-/** `dbConfig` as the file has it: names, with the kind where the form says it. */
+/** `dbConfig` as the file has it: names, with the kind if the form has it. */
 function databaseNames(config: unknown): string[] {
   if (typeof config === 'string') return config.split(',').map((name) => name.trim())
   if (Array.isArray(config)) return config.flatMap(databaseNames)

@@ -1,4 +1,4 @@
-import type { VaultNeeds } from '../credentials/vault-needs.js'
+import type { VaultNeeds } from '../credentials/job/vault-needs.js'
 import type { Field, WizardStep } from './fields/field.js'
 import type { PlainObject } from './values/plain.js'
 
@@ -9,7 +9,7 @@ export interface Approval {
   readonly roles: readonly string[]
   /** E-mail addresses. */
   readonly notifications: readonly string[]
-  /** Whoever launched the job may approve it. */
+  /** The user who launched the job may approve it. */
   readonly allowSelf: boolean
 }
 
@@ -28,12 +28,12 @@ export const LAUNCH_VALIDATIONS = ['off', 'log', 'enforce'] as const
 /** One of {@link LAUNCH_VALIDATIONS}. */
 export type LaunchValidation = (typeof LAUNCH_VALIDATIONS)[number]
 
-/** What happens to values of a launch that belong to no field. */
+/** What the service does with values of a launch that belong to no field. */
 export const UNKNOWN_FIELDS = ['refuse', 'warn', 'ignore'] as const
 /** One of {@link UNKNOWN_FIELDS}. */
 export type UnknownFields = (typeof UNKNOWN_FIELDS)[number]
 
-/** Who is told of the jobs of a form, and of what. */
+/** Who gets notifications about the jobs of a form, and about which events. */
 export interface FormNotifications {
   /** Mail addresses. */
   readonly recipients: readonly string[]
@@ -43,7 +43,7 @@ export interface FormNotifications {
   readonly onEvent: readonly string[]
 }
 
-/** What a form says that matters to a launch. Properties for pages are in `source`, and are passed on as they are. */
+/** The properties of a form that a launch needs. Properties for pages are in `source`, and are passed on unchanged. */
 export interface FormBase {
   readonly name: string
   readonly roles: readonly string[]
@@ -55,11 +55,11 @@ export interface FormBase {
   /** How long a job may run, in milliseconds; null: for ever. */
   readonly timeoutMs: number | null
   readonly concurrency: Concurrency | null
-  /** Who is told of its jobs; null: nobody. */
+  /** Who gets notifications about its jobs; null: nobody. */
   readonly notifications: FormNotifications | null
   readonly fields: readonly Field[]
   readonly wizard: readonly WizardStep[]
-  /** What the form asks for. If the setting is stricter, the setting counts. Null: the setting decides. */
+  /** The mode that the form asks for. If the setting is stricter, the setting counts. Null: the setting decides. */
   readonly launchValidation: LaunchValidation | null
   /** Keys of the launching user that the playbook gets; null: all. */
   readonly userExtravars: readonly string[] | null
@@ -96,7 +96,7 @@ export interface PlaybookSettings {
   readonly verbose: boolean
   readonly keepExtravars: boolean
   readonly allowJinjaInExtravars: boolean
-  /** Image of the container in which the playbook runs; null or absent: what the runner says. */
+  /** Image of the container in which the playbook runs; null or absent: the runner decides. */
   readonly executionImage?: string | null
   /** Files and folders of the playbook folder that the job needs; null: the form does not say. */
   readonly playbookFiles: readonly string[] | null
@@ -115,18 +115,20 @@ export interface AnsibleForm extends FormBase, PlaybookSettings {
 export interface Step {
   readonly name: string
   readonly type: string
-  /** Includes what the form says for all its steps; null for a step of a type that needs another system. */
+  /**
+   * Includes the properties that the form has for all its steps; null for a step of a type that needs another system.
+   */
   readonly settings: JobSettings | null
   /** The extra variable that contains the variables of this step; null: the step gets all variables. */
   readonly key: string | null
   /** The step runs only when this extra variable is true. */
   readonly ifExtraVar: string | null
-  /** The steps after it run although it failed. */
+  /** The steps after it run, even if it failed. */
   readonly continue: boolean
-  /** It runs although one before it failed. */
+  /** It runs, even if a step before it failed. */
   readonly always: boolean
   readonly approval: Approval | null
-  /** Who is told of the end of its job; null: nobody. */
+  /** Who gets notifications about the end of its job; null: nobody. */
   readonly notifications: FormNotifications | null
 }
 
@@ -136,7 +138,7 @@ export interface MultistepForm extends FormBase {
   readonly steps: readonly Step[]
 }
 
-/** A form that runs a workflow. What it says about playbooks counts for all nodes. */
+/** A form that runs a workflow. Its properties of playbooks count for all nodes. */
 export interface WorkflowForm
   extends FormBase, Pick<PlaybookSettings, 'verbose' | 'keepExtravars' | 'allowJinjaInExtravars' | 'playbookFiles'> {
   readonly type: 'workflow'
@@ -166,14 +168,18 @@ export interface Forms {
   /** @throws NotFoundError */
   find(name: string): Promise<Form>
   errors(): Promise<readonly FormError[]>
-  /** What a form uses in addition to its own file. */
+  /** Names of the functions of the installation that forms may call below `fnc.`. */
+  functions(): Promise<readonly string[]>
+  /** Finds the parts of a form that are in other files. */
   contextOf(form: Form): Promise<FormContext>
 }
 
-/** What a form uses that stands in other files: its subforms and its constants. */
+/** The parts of a form that are in other files: its subforms and its constants. */
 export interface FormContext {
   /** The subforms that it uses directly or through others, with their fields. */
   readonly subforms: Readonly<Record<string, readonly Field[]>>
   /** The content of its `varsFiles`, over the constants of the configuration. */
   readonly constants: PlainObject
+  /** The file with the functions of the installation. Not there when the form calls none. */
+  readonly functions?: string
 }

@@ -18,7 +18,10 @@ export interface Ground {
 /** Closes the parts of a program. */
 export interface PartsOwner {
   readonly onClose: Ground['onClose']
-  /** Closes every part once, in the reverse order of opening. So no part loses another part that it still needs. */
+  /**
+   * Closes every part once, in the reverse order of opening. So no part loses another part that it still needs.
+   * @throws the first error of a part, after all others were closed
+   */
   close(): Promise<void>
 }
 
@@ -28,7 +31,9 @@ export function createPartsOwner(): PartsOwner {
   return {
     onClose: (close) => void opened.push(close),
     async close() {
-      for (const close of opened.splice(0).reverse()) await close()
+      const problems: unknown[] = []
+      for (const close of opened.splice(0).reverse()) await close().catch((error: unknown) => problems.push(error))
+      if (problems.length > 0) throw problems[0]
     },
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { AuditParts } from '../audit/compose.js'
 import type { AuthParts } from '../auth/compose.js'
 import type { CredentialParts } from '../credentials/compose.js'
-import type { SecretRotation } from '../credentials/secret-rotation.js'
+import type { SecretRotation } from '../credentials/encryption/rotation.js'
 import type { FormParts } from '../forms/compose.js'
 import type { Ground } from '../ground/ground.js'
 import type { JobParts } from '../jobs/compose.js'
@@ -75,7 +75,7 @@ export interface HttpSettings {
   /** 0: no limit. */
   readonly eventStreamsPerSession: number
   readonly metricsToken: string | null
-  /** Every setting as it is in force, for admins to read. */
+  /** Every setting with its present value, for admins to read. */
   readonly settingsInForce: readonly SettingInForce[]
 }
 
@@ -110,7 +110,6 @@ export async function composeApp(
   rooms: Rooms,
   { tls, moreRoutes = [] }: HttpNeeds,
 ): Promise<FastifyInstance> {
-  const database = await databaseIdOf(rooms.store)
   const app = await buildApp({
     logger: ground.log,
     timers: ground.timers,
@@ -129,7 +128,7 @@ export async function composeApp(
     meters: rooms.metrics.http,
     pages: await pagesOf(ground, settings),
     plugins: [
-      ...serviceRoutes(ground, settings, rooms, database),
+      ...serviceRoutes(ground, settings, rooms),
       ...accountRoutes(settings, rooms),
       ...workRoutes(ground, settings, rooms),
       ...moreRoutes,
@@ -148,15 +147,12 @@ async function pagesOf({ log }: Ground, settings: HttpSettings): Promise<PageFil
 }
 
 /** Routes of the service itself: probes, metrics, audit trail, events, appearance. */
-function serviceRoutes(
-  { timers }: Ground,
-  settings: HttpSettings,
-  rooms: Rooms,
-  database: string,
-): FastifyPluginAsync[] {
+function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { store, live, metrics, audit, auth } = rooms
   const { metricsToken, eventStreamsPerSession: streamsPerSession } = settings
   const { sessions, authenticate } = auth
+  // Asked each time: another node may have given a new one.
+  const database = () => databaseIdOf(store)
   return [
     monitoringRoutes({ store, version }),
     pageStartRoutes({ store, openId: auth.external.openId }),
@@ -170,7 +166,7 @@ function serviceRoutes(
       live,
       sessions,
       timers,
-      hello: { version, database },
+      hello: async () => ({ version, database: await database() }),
       meters: metrics.live,
       streamsPerSession,
     }),

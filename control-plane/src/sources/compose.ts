@@ -1,4 +1,4 @@
-import type { Credentials } from '../credentials/credentials.js'
+import type { Credentials } from '../credentials/stored/credentials.js'
 import type { Databases } from '../databases/query-type.js'
 import type { Ground } from '../ground/ground.js'
 import type { AddressRules } from './address-rules.js'
@@ -36,7 +36,7 @@ export function composeSources(
   const functions = createFunctions({
     credentials,
     files: createFormFiles(settings.formFilesPath),
-    jq: createJqThread(),
+    jq: createJqThread(timers),
     send: (request) => sendRequest(settings.restAddresses, request),
     ssh: settings.formSsh,
   })

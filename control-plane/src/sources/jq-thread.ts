@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { Timers } from '../time/timers.js'
 import { SourceProblem } from './question.js'
 
 /** Runs filters of jq, away from the thread that serves requests. */
@@ -29,6 +30,7 @@ interface Waiting extends JqOrder {
 const LIMIT_MS = 5000
 /** How long a new thread may take to load jq, in milliseconds. */
 const READY_MS = 60_000
+const TOO_LONG = `jq took longer than ${LIMIT_MS} ms`
 /** Most filters that wait. */
 const MOST_WAITING = 500
 
@@ -37,11 +39,11 @@ const MOST_WAITING = 500
  * what jq says against it, or because it took too long; in the last case the next filter gets a new thread.
  * @param script the built jq-worker.js
  */
-export function createJqThread(script = new URL('./jq-worker.js', import.meta.url), limitMs = LIMIT_MS): JqThread {
+export function createJqThread(timers: Timers, script = new URL('./jq-worker.js', import.meta.url)): JqThread {
   const waiting: Waiting[] = []
   let worker: Worker | null = null
   let running: Waiting | null = null
-  let timer: NodeJS.Timeout | undefined
+  const limit = createLimit(timers, giveUp)
   let closed = false
 
   function goOn(): void {
@@ -52,7 +54,8 @@ export function createJqThread(script = new URL('./jq-worker.js', import.meta.ur
     const isNew = worker === null
     const mine = (worker ??= start())
     mine.ref()
-    timer = setTimeout(() => giveUp(`jq took longer than ${limitMs} ms`), isNew ? READY_MS : limitMs)
+    if (isNew) limit.set(READY_MS, `jq was not ready within ${READY_MS} ms`)
+    else limit.set(LIMIT_MS, TOO_LONG)
     mine.postMessage({ value, filter } satisfies JqOrder)
   }
 
@@ -60,10 +63,8 @@ export function createJqThread(script = new URL('./jq-worker.js', import.meta.ur
     // The thread gets no environment variables, because a filter can read them (`env`).
     const made = new Worker(script, { env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
     made.on('message', (report: JqReport) => {
-      if (report.kind === 'ready') {
-        clearTimeout(timer)
-        timer = setTimeout(() => giveUp(`jq took longer than ${limitMs} ms`), limitMs)
-      } else if (report.kind === 'done') end((one) => one.resolve(report.value))
+      if (report.kind === 'ready') limit.set(LIMIT_MS, TOO_LONG)
+      else if (report.kind === 'done') end((one) => one.resolve(report.value))
       else end((one) => one.reject(new SourceProblem(`jq: ${report.reason}`)))
     })
     made.on('error', () => giveUp('jq broke down, perhaps because it needed too much memory'))
@@ -72,16 +73,13 @@ export function createJqThread(script = new URL('./jq-worker.js', import.meta.ur
   }
 
   function giveUp(reason: string): void {
-    const last = worker
+    void ended(worker)
     worker = null
-    last?.removeAllListeners()
-    last?.on('error', () => undefined)
-    void last?.terminate()
     end((one) => one.reject(new SourceProblem(reason)))
   }
 
   function end(tell: (one: Waiting) => void): void {
-    clearTimeout(timer)
+    limit.clear()
     // An idle thread must not keep the program alive.
     worker?.unref()
     const one = running
@@ -101,14 +99,32 @@ export function createJqThread(script = new URL('./jq-worker.js', import.meta.ur
     },
     async close() {
       closed = true
-      clearTimeout(timer)
+      limit.clear()
       const left = [...(running ? [running] : []), ...waiting.splice(0)]
       running = null
       for (const { reject } of left) reject(new SourceProblem('the service is stopping'))
       const last = worker
       worker = null
-      last?.removeAllListeners()
-      await last?.terminate()
+      await ended(last)
     },
   }
+}
+
+/** A limit of time, which is set anew for each thing that is waited for. */
+function createLimit(timers: Timers, isOver: (reason: string) => void) {
+  let clear = (): void => undefined
+  return {
+    set(ms: number, reason: string): void {
+      clear()
+      clear = timers.after(ms, () => isOver(reason))
+    },
+    clear: () => clear(),
+  }
+}
+
+/** Ends a thread. What it still says is no news. */
+async function ended(worker: Worker | null): Promise<void> {
+  worker?.removeAllListeners()
+  worker?.on('error', () => undefined)
+  await worker?.terminate()
 }

@@ -58,7 +58,8 @@ export function parseField(file: FieldInFile): Field {
 }
 
 /**
- * The current name of a field type. @throws FieldProblem for a table of columns, which says how to write it as a list
+ * The current name of a field type.
+ * @throws FieldProblem for a table of columns, which says how to write it as a list
  */
 function typeOf(file: FieldInFile): FieldType {
   if (file.type === 'query') return 'enum'
@@ -114,8 +115,8 @@ function sourceOf(file: FieldInFile, type: FieldType, isLocal: boolean): FieldSo
 /** The functions of the product family's server that an expression calls and that do not exist here. */
 function unknownCalls(expression: string): string[] {
   const known: ReadonlySet<string> = new Set([...SERVER_FUNCTIONS, ...ASKING_FUNCTIONS])
-  const called = [...expression.matchAll(/(?<![\w$.])fnc?\s*\.\s*(\w+)/g)]
-  const unknown = called.filter(([all, name]) => all.startsWith('fnc') || !known.has(name ?? ''))
+  const called = [...expression.matchAll(/(?<![\w$.])fn\s*\.\s*(\w+)/g)]
+  const unknown = called.filter(([, name]) => !known.has(name ?? ''))
   return unknown.map(([all]) => all.replaceAll(/\s/g, ''))
 }
 
@@ -125,7 +126,7 @@ function jqOf({ jq }: FieldInFile): string | null {
   throw new FieldProblem('jq', 'jq must be a filter such as .records[].name, as a text')
 }
 
-/** `cache` or `refresh`: seconds, or a text such as `5s`. `refresh: true` only gives pages a button. */
+/** `cache` or `refresh`: seconds, or a text such as `5s`. `refresh: true` only shows a button on pages. */
 function keepOf({ cache, refresh }: FieldInFile): { keepMs?: number } {
   const given = cache ?? refresh
   if (typeof given === 'number' && given >= 0) return { keepMs: given * 1000 }
@@ -188,7 +189,7 @@ function subformOf(file: FieldInFile, type: FieldType): string | null {
   return file.subform || null
 }
 
-/** If the list marks old rows in another way, new rows get a mark with a name of this service. */
+/** If the list has its own mark for changed rows, new rows get a mark with a name of this service. */
 function markersOf(file: FieldInFile): RowMarkers {
   for (const key of ['insertMarker', 'updateMarker', 'deleteMarker'] as const) {
     if (UNSAFE_KEYS.has(file[key] ?? '')) throw new FieldProblem(key, `${key} cannot be ${file[key]}`)

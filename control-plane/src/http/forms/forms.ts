@@ -55,7 +55,7 @@ const FormList = Type.Object(
   { title: 'FormList' },
 )
 
-/** What a job runs with is not shown. All other properties of a form are for the pages that show it. */
+/** The properties with which a job runs are not shown. All other properties of a form are for the pages. */
 const RUN_PROPERTIES = [
   'allowJinjaInExtravars',
   'ansibleCredentials',
@@ -120,7 +120,8 @@ export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncType
         const isShort = request.query.fields === 'false'
         const list = asList(mine.map((form) => (isShort ? { ...shownForm(form), fields: [] } : shownForm(form))))
         if (!caller.isAdmin) return list
-        const needs = forms.map((form) => ({ form: form.name, needs: needsOf(form) }))
+        const own = await deps.forms.functions()
+        const needs = forms.map((form) => ({ form: form.name, needs: needsOf(form, own) }))
         return { ...list, needs: needs.filter((one) => one.needs.length > 0), errors: await formProblems(deps) }
       },
     )
@@ -149,14 +150,14 @@ export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncType
   }
 }
 
-/** What of the roles, forms and workflows is not in force, and why. */
+/** The parts of the roles, forms and workflows that are not in force, and why. */
 export async function formProblems(deps: FormRoutesDependencies): Promise<FormError[]> {
   const roles = deps.roles.problem()
   const broken = await Promise.all([deps.forms.errors(), deps.workflows.errors()])
   return [...(roles ? [{ ...roles, form: null }] : []), ...broken.flat()]
 }
 
-/** A form as pages see it: without what only its jobs need. */
+/** A form as pages see it, without the properties that only its jobs need. */
 export function shownForm(form: Form) {
   const forPages = Object.entries(form.source).filter(([key]) => !RUN_PROPERTIES.includes(key))
   const { name, type, description, categories } = form

@@ -11,6 +11,12 @@ const AnyObject = Type.Record(Type.String(), Type.Unknown())
 /** Values by name, or null for none. */
 const valuesOrNull = (description: string) => nullable(Type.Record(Type.String(), Type.Unknown(), { description }))
 
+/** What `files` of a launch holds. */
+const FILES_TEXT =
+  'By file field: the answer to its upload. The key of a field is its name; in a wizard step `step.field` (or its name, ' +
+  'when only one step has such a field); in a row of a list `list[0].field`. A row may have the answer to its upload as the ' +
+  'value of its file field instead'
+
 const sha256 = (description: string) => nullable(Type.String({ description }))
 
 /** The approval that a job waits for or got last. */
@@ -209,14 +215,16 @@ export const LaunchBody = Type.Object(
           'field wins over this. Otherwise unknown variables are ignored',
       ),
     ),
-    files: Type.Optional(valuesOrNull('By file field: the answer to its upload')),
+    files: Type.Optional(valuesOrNull(FILES_TEXT)),
   },
   { title: 'Launch' },
 )
 
 /** The field values of a job. */
 export const FieldValues = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Values by field; in a wizard, an object of values by step',
+  description:
+    'Values by field; in a wizard, an object of values by step. A row of a list has the answer to its upload as the ' +
+    'value of a file field. Other uploads are not among the values',
 })
 
 /** The query of a relaunch. */
@@ -230,7 +238,12 @@ export const RelaunchQuery = Type.Object({
 export const RelaunchBody = nullable(
   Type.Object({
     values: Type.Optional(valuesOrNull('Field values that replace the kept ones; empty: the same values')),
-    files: Type.Optional(valuesOrNull('By file field: the answer to another upload, or null for no file')),
+    files: Type.Optional(
+      valuesOrNull(
+        'By file field, as in a launch: the answer to another upload, or null for no file. The uploads of all other ' +
+          'fields are used again. Rows that values has bring their files themselves',
+      ),
+    ),
   }),
 )
 
@@ -250,7 +263,10 @@ const eventFields = {
   time: Type.String({ format: 'date-time' }),
 }
 
-/** What a list says in addition. It is optional, so that a newer client understands an older service. */
+/**
+ * The fields of a list in addition to its records. They are optional, so that a newer client understands an older
+ * service.
+ */
 const listedEventFields = {
   task_id: Type.Optional(nullable(Type.Integer({ description: 'The id of its task in the outline' }))),
   play_id: Type.Optional(nullable(Type.Integer({ description: 'The id of its play in the outline' }))),
@@ -267,7 +283,7 @@ const listedEventFields = {
 /** A structured event in a list. */
 export const EventRecord = Type.Object({ ...eventFields, ...listedEventFields }, { title: 'JobEventRecord' })
 
-/** One event with its whole result, and what else the runner said of it. */
+/** One event with its whole result, and all other fields of the runner. */
 export const Event = Type.Object(
   { ...eventFields, result: Type.Unknown() },
   { title: 'JobEvent', additionalProperties: true },

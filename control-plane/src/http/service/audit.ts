@@ -9,7 +9,7 @@ import { type StoredAuditEntry, listAudit } from '../../store/audit/audit.js'
 import { requireAdmin } from '../route/guards.js'
 import { answers, asList, integerText, listOf, nullable, wholeNumberOf } from '../route/schemas.js'
 
-/** Records that a page holds when nothing is said, and at most. */
+/** Number of records of a page: the default, and the most. */
 const RECORDS = { default: 100, most: 1000 } as const
 
 const AuditRecord = Type.Object(
@@ -82,7 +82,7 @@ const AuditList = Type.Object(
 /** The audit trail, for admins. */
 export function auditRoutes(deps: {
   /** The id of the database. */
-  readonly database: string
+  readonly database: () => Promise<string>
   readonly trail: AuditTrail
   readonly chain: AuditChain
 }): FastifyPluginAsyncTypebox {
@@ -105,7 +105,8 @@ export function auditRoutes(deps: {
         const olderThan = before === undefined ? undefined : wholeNumberOf(before, 'before')
         await trail.allStored()
         const filter = { before: olderThan, user, userType, action }
-        return { ...asList((await listAudit(trail.store.read, filter, pageSizeOf(records))).map(show)), database }
+        const page = (await listAudit(trail.store.read, filter, pageSizeOf(records))).map(show)
+        return { ...asList(page), database: await database() }
       },
     )
 
@@ -142,7 +143,10 @@ export function auditRoutes(deps: {
   }
 }
 
-/** As for every list: what is no number falls back, what is too small or too large is brought into bounds. */
+/**
+ * As for every list: a text that is not a number counts as the default, and a number that is too small or too large
+ * becomes the nearest limit.
+ */
 function pageSizeOf(text: string | undefined): number {
   const wanted = Math.trunc(Number(text ?? Number.NaN))
   return Number.isNaN(wanted) ? RECORDS.default : Math.min(Math.max(wanted, 1), RECORDS.most)

@@ -13,7 +13,7 @@ export interface EventRoutesDependencies {
   readonly live: LiveEvents
   readonly sessions: Pick<Sessions, 'aliveOf'>
   readonly timers: Timers
-  readonly hello: Hello
+  readonly hello: () => Promise<Hello>
   /** EVENT_STREAMS_PER_SESSION; 0: no limit. */
   readonly streamsPerSession: number
   readonly meters?: { streamOpened(): void; streamClosed(): void }
@@ -25,7 +25,7 @@ appearance, designer or runners; it comes at most once a second for each name. E
 changed while the stream was down is not sent again: read again what is shown, after each \`changed\` and each reconnect.
 A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session.`
 
-/** `GET /events`: the stream of what changed. Streams end with the session and with the service. */
+/** `GET /events`: the stream of changes. Streams end with the session and with the service. */
 export function eventRoutes(deps: EventRoutesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     const open = new Set<LiveStream>()
@@ -39,14 +39,16 @@ export function eventRoutes(deps: EventRoutesDependencies): FastifyPluginAsyncTy
           'sessions could not be checked; their event streams stay open until the next time',
         ),
     })
+    let isClosing = false
     app.addHook('preClose', async () => {
+      isClosing = true
       for (const stream of open) stream.close()
     })
 
     app.get(
       '/events',
       {
-        // A HEAD of this would never end.
+        // A HEAD request for this stream would never end.
         exposeHeadRoute: false,
         schema: {
           tags: ['events'],
@@ -56,11 +58,18 @@ export function eventRoutes(deps: EventRoutesDependencies): FastifyPluginAsyncTy
           response: textAnswers({ type: 'text/event-stream', description: 'A stream that stays open' }, 429),
         },
       },
-      (request, reply) => {
+      async (request, reply) => {
         const { sessionId, type, username } = callerOf(request)
+        const hello = await deps.hello()
         const leave = counted.add({ sessionId, user: `${type}/${username}` })
         reply.hijack()
         const { raw } = reply
+        // Meanwhile the reader may have gone, or the service may have begun to stop.
+        if (raw.destroyed || isClosing) {
+          leave()
+          raw.destroy()
+          return
+        }
         reply.headers({
           'content-type': 'text/event-stream',
           'cache-control': 'no-store',
@@ -70,12 +79,12 @@ export function eventRoutes(deps: EventRoutesDependencies): FastifyPluginAsyncTy
           if (value !== undefined) raw.setHeader(name, value)
         raw.writeHead(200)
         const end = () => {
-          // A reader that does not read would keep the connection open for ever, and with it the stopping service.
+          // A client that does not read would keep the connection open for ever, and the service could not stop.
           if (raw.writableLength > 0) raw.destroy()
           else raw.end()
         }
         const reader = { write: (text: string) => raw.write(text), end, sessionId }
-        const stream = createLiveStream(reader, { timers: deps.timers, pings, hello: deps.hello })
+        const stream = createLiveStream(reader, { timers: deps.timers, pings, hello })
         const unsubscribe = deps.live.subscribe((name) => stream.changed(name))
         open.add(stream)
         deps.meters?.streamOpened()

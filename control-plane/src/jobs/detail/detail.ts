@@ -38,13 +38,10 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
   if (!row) throw new NotFoundError('job_not_found', `There is no job ${id}`)
   const transitions = await findTransitions(queries, id)
   const streams = await findStreams(queries, id)
-  // Also of a runner that has not been offered the job yet.
-  const connections = await reading.runners.connectionsOf(row.runner_id === null ? [] : [row.runner_id])
-  const since = transitions.at(-1)?.time ?? row.start_time
   const length = streams?.shown_length ?? 0
   const details = {
     can: await actionsOf(launching, caller, row),
-    place: await placeOf({ queries, courses, now: () => clock.now() }, row, { connections, since }),
+    place: await placeOf({ queries, courses, runners: reading.runners, now: () => clock.now() }, row),
     time_limit:
       row.time_limit_ms === null
         ? null
@@ -77,7 +74,7 @@ export function shownEstimate(estimate: Estimate | null) {
   if (estimate === null) return null
   const { progress, leftMs, shortestMs, longestMs, runs } = estimate
   const seconds = (ms: number): number => Math.round(ms / 1000)
-  // Rounded down, but for errors of the sums: what is not done is never called done.
+  // Rounded down, apart from rounding errors of the sums. So an unfinished run never counts as complete.
   const shown = Math.floor(progress * 100 + 1e-6) / 100
   return {
     progress: shown,

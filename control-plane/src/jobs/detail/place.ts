@@ -1,5 +1,5 @@
 import { isoTime } from '../../time/clock.js'
-import { countQueuedBefore } from '../../store/jobs/job-details.js'
+import { countQueuedBefore, findTransitions } from '../../store/jobs/job-details.js'
 import { findPlaceHolders, findPlaceWaiters } from '../../store/jobs/places.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { findRunner } from '../../store/runners/runners.js'
@@ -7,13 +7,13 @@ import { readServiceTime } from '../../store/service/service-clock.js'
 import type { Queries } from '../../store/store.js'
 import type { Course } from '../course/course.js'
 import type { Courses } from '../course/courses.js'
-import { type Connections, isConnected } from '../read/connected.js'
+import { type Connections, type RunnerPresence, isConnected } from '../read/connected.js'
 import { isFinalStatus, jobStatusOf } from '../record/status.js'
 
 /** Where a job is. `lost`: its runner is not connected, or has not named the job since it connected. */
 export const PLACE_STATES = ['queued', 'offered', 'claimed', 'running', 'waiting', 'lost'] as const
 
-/** Most tasks, and most names of hosts of each, that are told. */
+/** Most tasks that are listed, and most names of hosts for each of them. */
 const MOST_TASKS = 20
 const MOST_HOSTS = 20
 
@@ -21,16 +21,16 @@ const MOST_HOSTS = 20
 export interface PlaceDependencies {
   readonly queries: Queries
   readonly courses: Courses
+  readonly runners: RunnerPresence
   readonly now: () => number
 }
 
-/** Where a job is now, and since when; null when it has ended for good. Times are ISO 8601. */
-export async function placeOf(
-  { queries, courses, now }: PlaceDependencies,
-  job: JobRow,
-  { connections, since }: { readonly connections: Connections; readonly since: number },
-) {
+/** Where a job is now, and since when; null when its final status is stored. Times are ISO 8601. */
+export async function placeOf({ queries, courses, runners, now }: PlaceDependencies, job: JobRow) {
   if (isFinalStatus(jobStatusOf(job.status))) return null
+  // The runner is also named if it has not been offered the job yet.
+  const connections = await runners.connectionsOf(job.runner_id === null ? [] : [job.runner_id])
+  const since = (await findTransitions(queries, job.id)).at(-1)?.time ?? job.start_time
   const runner = job.runner_id === null ? null : await findRunner(queries, job.runner_id)
   const isOnline = runner !== null && connections.has(runner.id)
   const course = job.dispatch === 'claimed' ? await courses.of(job.id) : null
@@ -75,14 +75,17 @@ function stateOf(job: JobRow, connections: Connections, course: Course | null): 
   }
 }
 
-/** The end of the wait is kept by a clock that only goes while the service works, so this is the earliest time. */
+/**
+ * The end of the wait is stored as a time of the service clock. That clock may stand still, so this is the earliest
+ * possible end.
+ */
 async function endOfWait(queries: Queries, job: JobRow, now: number): Promise<string | null> {
   if (job.wait_until === null) return null
   const { time } = await readServiceTime(queries)
   return isoTime(now + Math.max(0, job.wait_until - time))
 }
 
-/** The tasks that hosts are at, the longest first, with the names of some of these hosts. */
+/** The tasks that run at hosts now, the longest first, with the names of some of these hosts. */
 function runningTasks(course: Course) {
   const busy = course.records.filter(({ running }) => running.size > 0)
   return busy.slice(0, MOST_TASKS).map(({ id, name, running }) => ({

@@ -10,11 +10,11 @@ import { type LaunchDependencies, requireForm } from './launch.js'
 /** Asks for the value of one field, as pages of the product family do. */
 export interface AskFieldRequest {
   readonly kind: 'server' | 'query'
-  /** Null: the caller sent a text of its own. */
+  /** Null: the caller sent its own text. */
   readonly formName: string | null
   readonly subformName: string | null
   readonly fieldName: string
-  /** The values of placeholders, by what stands between their parentheses. */
+  /** The values of placeholders, by the text between their parentheses. */
   readonly values: Readonly<Record<string, unknown>>
 }
 
@@ -22,9 +22,9 @@ export interface AskFieldRequest {
 const WAIT_MS = 60_000
 
 /**
- * Computes the expression or query of one field. Its text is that of the form. What its placeholders stand for comes
- * from the caller, but for constants and the user, which are those of the service.
- * @returns undefined when it gives nothing
+ * Computes the expression or query of one field. The text is that of the form. The values of its placeholders come from
+ * the caller. Only constants and the user come from the service.
+ * @returns undefined when the field has no value
  * @throws ForbiddenError, NotFoundError, RefusedValuesError with the reason why there is no value
  */
 export async function askField(
@@ -42,7 +42,7 @@ export async function askField(
   requireShallow([request.values])
   const form = await deps.forms.find(formName)
   requireForm(form, caller)
-  const { subforms, constants } = await deps.forms.contextOf(form)
+  const { subforms, constants, functions } = await deps.forms.contextOf(form)
   const fields = subformName === null ? form.fields : (subforms[subformName] ?? [])
   const field = fields.find((one) => one.name === fieldName && one.source.kind === kind)
   if (!field) {
@@ -54,6 +54,7 @@ export async function askField(
       fields: [bound.field],
       wizard: [],
       subforms: {},
+      functions,
       uploads: {},
       values: {},
       constants: { ...constants, ...bound.values },
@@ -71,8 +72,8 @@ export async function askField(
 }
 
 /**
- * The field alone, with its placeholders bound to what the caller sent. Each gets a name of its own, so that no value can
- * take the place of a constant.
+ * The field alone, with its placeholders bound to what the caller sent. Each gets its own name, so that no value can
+ * replace a constant.
  */
 function boundTo(field: Field, sent: Readonly<Record<string, unknown>>, constants: Readonly<Record<string, unknown>>) {
   const values: Record<string, unknown> = {}

@@ -11,7 +11,7 @@ import type { Playbook } from '../record/playbook.js'
 const RESERVED = /^__.+__$/
 
 const { entries: order } = jobOrderSchema
-/** The lengths that an order to a runner can carry. Every runner would refuse a longer one, again and again. */
+/** The highest lengths that an order to a runner can have. Every runner would refuse a longer text, again and again. */
 const CARRIED = [
   ['playbook', order.playbook],
   ['playbookSubPath', order.playbook_sub_path],
@@ -21,8 +21,8 @@ const CARRIED = [
 ] as const
 
 /**
- * Selects those extra variables of a client that count. A reserved key counts only if the form declares a field of that
- * name, or if it is `__verbose__`. Nothing counts for a file field, because a value is no upload.
+ * Selects the extra variables of a client that a launch uses. A reserved key counts only if the form declares a field
+ * of that name, or if it is `__verbose__`.
  */
 export function ofClient(
   form: Pick<Form, 'fields' | 'wizard'>,
@@ -31,8 +31,7 @@ export function ofClient(
 ): Record<string, unknown> {
   const ofSteps = form.wizard.flatMap((step) => subforms[step.subform] ?? [])
   const declared = new Set([...form.fields, ...ofSteps].map((field) => field.name)).add('__verbose__')
-  const files = new Set(form.fields.filter((field) => field.type === 'file').map((field) => field.name))
-  const counts = (key: string) => !files.has(key) && (!RESERVED.test(key) || declared.has(key))
+  const counts = (key: string) => !RESERVED.test(key) || declared.has(key)
   return Object.fromEntries(Object.entries(extravars).filter(([key]) => counts(key)))
 }
 
@@ -84,7 +83,7 @@ export function playbookVariables(
   }
   requireCommandWords(playbook, said)
   if (!playbook.allowJinjaInExtravars) requirePlainNames(extravars)
-  // A list of hosts means the same, whether the form or the launch says it.
+  // A list of hosts means the same in the form and in the launch.
   const namesFile = said.inventories.some((entry) => !entry.includes(','))
   playbook = { ...playbook, ofForm: { inventory: !namesFile, limit: !said.limit } }
   extravars.__playbook__ = playbook.playbook
@@ -99,7 +98,7 @@ export function playbookVariables(
   return { extravars, playbook }
 }
 
-/** Whether the form itself names this inventory, as its own or as one of its choices. */
+/** Whether the form itself names this inventory, as its `inventory` or as one of its choices. */
 function isOfAuthor({ inventory, listedInventories = [] }: PlaybookSettings, entry: string): boolean {
   return inventory.includes(entry) || listedInventories.includes(entry)
 }

@@ -13,8 +13,8 @@ import {
 import { type UnknownName, unknownNames } from '../../forms/check/unknown-names.js'
 import { asksSources } from '../../forms/form-needs.js'
 import { type AskingChecks, LAUNCH_WAIT_MS } from '../../forms/sandbox/asking-checks.js'
-import { withSentPasswords } from '../../forms/sent-passwords.js'
-import type { VerifiedUpload } from '../../forms/values/uploads.js'
+import { withSentPasswords } from '../../forms/sent/passwords.js'
+import { withUploadsInVariables } from '../../forms/values/row-files.js'
 import { isSame } from '../../forms/values/plain.js'
 import type { Store } from '../../store/store.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
@@ -39,20 +39,20 @@ export interface LaunchValuesDependencies {
   readonly log: { warn(fields: object, text: string): void }
 }
 
-/** The parts of a launch request that hold values. */
+/** The parts of a launch request that have values. */
 export interface LaunchValuesRequest {
   readonly extravars: Readonly<Record<string, unknown>>
   /** Null: the launch has no field values. */
   readonly rawFormData: Readonly<Record<string, unknown>> | null
   /** Names of credentials, by the form's variables and credential fields. */
   readonly credentials: Readonly<Record<string, unknown>>
-  /** By file field, the answer to the upload as the client repeats it. */
+  /** By the key of the file field, the answer to the upload as the client repeats it. */
   readonly files: Readonly<Record<string, unknown>>
   /** What an earlier job passes to the job that repeats it. A client cannot set it. */
   readonly earlier?: EarlierJob
 }
 
-/** What only a relaunch brings. */
+/** The part that only a relaunch has. */
 export interface EarlierJob {
   /** Ids of the earlier job's uploads. They may be used again, whoever uploaded them. */
   readonly uploads: ReadonlySet<number>
@@ -66,7 +66,7 @@ export interface EarlierJob {
 /** The values that a launch runs with. */
 export interface LaunchValues {
   readonly values: Readonly<Record<string, unknown>>
-  /** Names of credentials that count in addition to those of the form. None has been checked yet. */
+  /** Names of credentials that are used in addition to those of the form. None of them has been checked yet. */
   readonly credentials: Readonly<Record<string, unknown>>
   /** The uploads of the launch. */
   readonly files: readonly UploadFacts[]
@@ -90,35 +90,36 @@ export async function valuesOfLaunch(
   request: LaunchValuesRequest,
 ): Promise<LaunchValues> {
   const service = { queries: deps.store.read, folder: deps.uploads }
+  const whole = { fields: form.fields, wizard: form.wizard, subforms: context.subforms }
   const {
     facts: files,
     problems,
     verified: uploads,
-  } = await launchFiles(service, form, caller, {
+  } = await launchFiles(service, whole, caller, {
     files: request.files,
+    values: request.rawFormData,
     earlier: request.earlier?.uploads,
   })
   const check = (values: Readonly<Record<string, unknown>>) =>
     deps.checks.check(
       {
-        fields: form.fields,
-        wizard: form.wizard,
-        subforms: context.subforms,
-        constants: context.constants,
+        ...context,
+        ...whole,
         values,
         uploads,
         user: userVariable(caller, null),
         now: deps.clock.now(),
       },
       `${caller.type}/${caller.username}`,
-      // What a client got to see while it filled in the form is no proof. The launch asks again.
+      // A client could invent the answers that it got before, so the launch asks the sources again.
       { mayUse: mayUseCredential(caller), mayReuse: false, waitMs: LAUNCH_WAIT_MS },
     )
 
   const besides = request.earlier?.besides ?? null
   const mode = besides === null ? stricter(deps.validation, form.launchValidation) : 'enforce'
   const { rawFormData } = request
-  // Under `enforce` the variables of the client count for nothing, but for the passwords, which are no field values there.
+  // Under `enforce` the variables of the client are not used. Only passwords are read from them, because some clients
+  // do not send passwords as field values.
   const values =
     rawFormData === null || mode === 'off'
       ? rawFormData
@@ -148,21 +149,21 @@ export async function valuesOfLaunch(
   }
 
   refuseUploads(problems)
-  const variables = { ...ofClient(form, context.subforms, request.extravars), ...uploadVariables(form, uploads) }
+  const variables = withUploadsInVariables(whole, ofClient(form, context.subforms, request.extravars), uploads)
   if (mode === 'log') {
     const declared = [...Object.keys(form.credentials), ...credentialFieldsOf(form, context.subforms)]
     const credentials = Object.fromEntries(
       Object.entries(request.credentials).filter(([key, name]) => declared.includes(key) && name !== ''),
     )
     const logged = logCheck(deps, form, values, { values: variables, credentials }, check)
-    // It only logs. A source that is slow or away does not hold up a launch that would run whatever it says.
+    // This check only writes to the log. So a slow or missing source does not delay the launch, which runs in any case.
     const mayTakeLong = [form.fields, ...Object.values(context.subforms)].some(asksSources)
     if (!mayTakeLong) await logged
   }
   return { values: variables, credentials: request.credentials, files, passwords: [], unknown: [] }
 }
 
-/** A relaunch checks only the changed names, and does so before. The form may have other fields now. */
+/** A relaunch has checked the changed names already, and only these, because the form may have other fields now. */
 function unknownNamesOf(form: Form, { subforms, constants }: FormContext, request: LaunchValuesRequest) {
   if (request.rawFormData === null || request.earlier) return []
   return unknownNames(form, subforms, request.rawFormData, [
@@ -211,31 +212,18 @@ export function stricter(setting: LaunchValidation, form: LaunchValidation | nul
   return LAUNCH_VALIDATIONS.indexOf(form) > LAUNCH_VALIDATIONS.indexOf(setting) ? form : setting
 }
 
-/** Uploads are used also without a check. What the client wrote for a file field was removed before. */
-function uploadVariables(
-  form: Form,
-  uploads: Readonly<Record<string, VerifiedUpload | null>>,
-): Readonly<Record<string, unknown>> {
-  const files = form.fields.filter((field) => field.type === 'file' && uploads[field.name])
-  return Object.fromEntries(files.map((field) => [field.name, uploads[field.name]?.description]))
-}
-
 /** @throws RefusedValuesError that names each field whose upload cannot be used, and the problem */
 export function refuseUploads(problems: readonly UploadProblem[]): void {
-  refuseUnlessGood({ ...NOTHING_WRONG, uploads: problems.map(({ field }) => field) }, problems)
+  const errors = problems.map(({ field, reason, message }) => [field, [{ type: reason, description: message }]])
+  const validationErrors = Object.fromEntries(errors) as CheckDetails['validationErrors']
+  refuseUnlessGood({ ...NOTHING_WRONG, uploads: problems.map(({ field }) => field), validationErrors }, problems)
 }
 
-/** @param problems of uploads. If the details do not name such a field, it is not shown, and its problem is ignored. */
+/** @param problems of uploads, for the sentence. A field that the details do not name is not shown. */
 function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProblem[]): void {
   if (isGood(details)) return
   const { missing, invalid, waiting, uploads } = details
   const ofUploads = problems.filter(({ field }) => uploads.includes(field))
-  // A map, because clients choose these names, and a plain object has names such as `toString` already.
-  const errors = new Map(Object.entries(details.validationErrors))
-  for (const { field, reason, message } of ofUploads) {
-    errors.set(field, [...(errors.get(field) ?? []), { type: reason, description: message }])
-  }
-  const validationErrors = Object.fromEntries(errors)
   const parts = [
     ...Object.entries({ missing, invalid, waiting })
       .filter(([, names]) => names.length > 0)
@@ -246,7 +234,7 @@ function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProble
   throw new RefusedValuesError(
     isOnlyUploads ? 'uploads_refused' : 'values_refused',
     `The values of the form are refused (${parts.join('; ')})`,
-    { ...details, validationErrors },
+    { ...details },
   )
 }
 

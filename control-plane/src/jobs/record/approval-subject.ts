@@ -22,9 +22,9 @@ export type SubjectJob = Pick<JobRow, 'form' | 'playbook' | 'parent_id' | 'job_t
 
 /** Computes what the approval of a job would be given for now. */
 export interface ApprovalSubjects {
-  /** For a launch: of exactly the form that the launch is checked with. */
+  /** For a launch: uses exactly the form that the launch is checked with. */
   of(job: SubjectJob, form: Form, context: FormContext, planned: PlannedSequence | null): Promise<ApprovalSubject>
-  /** With the form that has this name now. */
+  /** Uses the form that has this name now. */
   now(job: SubjectJob): Promise<ApprovalSubject>
 }
 
@@ -56,8 +56,9 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
       form: form.source,
       subforms: subforms.map(({ source }) => source),
       constants: context.constants,
-      // The steps of a multistep form stand in the form itself.
+      // The steps of a multistep form are in the form itself.
       workflow: form.type === 'workflow' ? (planned?.plan ?? null) : null,
+      ...(context.functions === undefined ? {} : { functions: context.functions }),
     }
     return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
   }

@@ -6,8 +6,21 @@ import type { Store } from '../../store/store.js'
 import type { AdmissionLimits } from '../socket/admission.js'
 import type { OpenSession } from '../socket/connection.js'
 import type { ServiceIdentitySource } from '../socket/handshake.js'
-import type { JoinLimits } from './join-decision.js'
 import type { Rate } from '../socket/token-bucket.js'
+
+/** The limits of the list of requests. */
+export interface WaitingLimits {
+  /** Most requests that may wait for an admin at the same time. */
+  readonly mostWaiting: number
+  /** The same limit for one network address (IPv6: for one /64). */
+  readonly mostWaitingOfAddress: number
+}
+
+/** The limits of requests to join. */
+export interface JoinLimits extends WaitingLimits {
+  /** Most refused requests (known name, other key) that are kept to be shown. */
+  readonly mostDenied: number
+}
 
 /** The limits of the hub. Times are in milliseconds. */
 export interface HubLimits extends JoinLimits, AdmissionLimits {

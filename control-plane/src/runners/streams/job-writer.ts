@@ -9,7 +9,6 @@ import {
 import type { Logger } from 'pino'
 import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
-import { endJob, jobOutcomeOf } from '../../jobs/job-port.js'
 import {
   type StreamLengths,
   appendServiceLine,
@@ -19,7 +18,6 @@ import {
   markStreamFull,
   resetStreams,
 } from '../../store/jobs/job-streams.js'
-import { storeComparison } from '../../store/jobs/job-details.js'
 import { noteOlderCopy } from '../../store/jobs/dispatch.js'
 import { addDetail, findJobSummary } from '../../store/jobs/jobs.js'
 import { findPastRuns } from '../../store/jobs/orphans.js'
@@ -28,6 +26,7 @@ import { type Batch, StreamIntake } from './stream-intake.js'
 import { type OlderCopy, contradictionsOf, differenceWords } from './older-copy.js'
 import type { StreamMeters } from './stream-meters.js'
 import { type StreamDigests, digestsOfStored } from './stored-digests.js'
+import { type CompleteEnd, lostOnRunner, storeEnd } from './stored-end.js'
 import { type FullStreams, NONE_FULL, type StreamLimits, fullLine, fullWords, isCut } from './stream-limits.js'
 
 /** How long a failed write waits before it is tried again, in milliseconds. */
@@ -41,7 +40,7 @@ export interface JobWriterDependencies {
   readonly send: (message: ServerMessage) => void
   /** These bytes are not in memory any more: they are stored, or they were dropped and must be sent again. */
   readonly released: (bytes: number) => void
-  /** Something of the job is new in the database. */
+  /** The database has new data of the job. */
   readonly changed: () => void
   /** The end is stored, or the job was deleted. The runner may remove it. */
   readonly ended: () => void
@@ -63,13 +62,6 @@ interface Written {
   readonly full: FullStreams
 }
 
-/** The end of a job all of whose bytes are there. */
-interface CompleteEnd {
-  readonly record: EndRecord
-  /** SHA-256 in hexadecimal of the runner's output as people see it. */
-  readonly shown: string
-}
-
 const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
 
 /**
@@ -82,11 +74,12 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  *   stored in one transaction with the last bytes.
  * - If a stored stream is too short, the agent is asked to go back (rewind). If a hash differs, the agent sends
  *   everything again, once. After that the real outcome is stored, with a remark.
- * - What is stored beyond the lengths of the end record stays, if it continues where they end: the runner has lost it.
+ * - Stored bytes beyond the lengths of the end record stay, if the bytes before them agree. The runner has lost these
+ *   bytes.
  * - When a stream is full, nothing more of it is stored, and the agent is told so. The end then counts without the
  *   length and hash of that stream, and says what is missing.
  * - An older copy of the state folder, which an admin accepted, never replaces what is stored. A stored end and stored
- *   bytes stay. What differs in the copy is written into the job.
+ *   bytes stay. The job says how the copy differs.
  * - A job that a person deleted in the meantime (it was abandoned) is removed on the runner, too.
  */
 export class JobWriter {
@@ -135,7 +128,7 @@ export class JobWriter {
     this.#start()
   }
 
-  /** The connection has ended. What is not stored will be sent again. */
+  /** The connection has ended. The agent sends the bytes again that are not stored. */
   close(): void {
     this.#closed = true
   }
@@ -188,7 +181,7 @@ export class JobWriter {
     this.#measure(batch, since)
     this.dependencies.changed()
     if (finishes) this.#finished()
-    else if (record && this.#end === record && !this.#intake.hasBatch) await this.#storeEnd(record)
+    else if (record && this.#end === record && !this.#intake.hasBatch) await this.#endLater(record)
   }
 
   #measure(batch: Batch, since: number | null): void {
@@ -220,12 +213,12 @@ export class JobWriter {
           if (end) {
             const words = fullWords(end.record, lengths, this.#intake.full)
             const isWhole = !this.#isCut(end.record, lengths, this.#intake.full)
-            await this.#endIn(queries, end, words, isWhole)
+            await storeEnd(queries, this.jobId, end, { words, isWhole }, this.dependencies.clock.now())
           }
           return { isAppended: true, lengths, full: this.#intake.full }
         })
       } catch (error) {
-        // Nothing was acknowledged, so a second try loses nothing.
+        // Nothing was acknowledged, so the agent sends everything again, and nothing is lost.
         log.warn({ job: this.jobId, reason: messageOf(error) }, 'could not store a piece, trying again')
         await pause(RETRY_MS)
         if (this.#closed) return null
@@ -233,8 +226,8 @@ export class JobWriter {
     }
   }
 
-  /** Handles an end whose bytes did not all arrive at the same moment: looks at what is stored now. */
-  async #storeEnd(record: EndRecord): Promise<void> {
+  /** Handles an end that was not stored together with the last bytes. It looks at what is stored now. */
+  async #endLater(record: EndRecord): Promise<void> {
     const { stored, full } = this.#intake
     const { output, events } = stored
     const cut = { output: isCut(record, stored, full, 'output'), events: isCut(record, stored, full, 'events') }
@@ -270,13 +263,11 @@ export class JobWriter {
       : this.copy
         ? differenceWords(this.copy.acceptedBy)
         : 'output or events differ from what the runner recorded'
+    const end: CompleteEnd = { record, shown: digests.shown }
+    const words = [...fullWords(record, stored, full), ...(word === null ? [] : [word])]
+    const isWhole = word === null && !this.#isCut(record, stored, full)
     await this.dependencies.store.write('jobs.end', (queries) =>
-      this.#endIn(
-        queries,
-        { record, shown: digests.shown },
-        [...fullWords(record, stored, full), ...(word === null ? [] : [word])],
-        word === null && !this.#isCut(record, stored, full),
-      ),
+      storeEnd(queries, this.jobId, end, { words, isWhole }, this.dependencies.clock.now()),
     )
     this.#finished()
   }
@@ -304,28 +295,6 @@ export class JobWriter {
 
   #isCut(record: EndRecord, stored: StreamLengths, full: FullStreams): boolean {
     return isCut(record, stored, full, 'output') || isCut(record, stored, full, 'events')
-  }
-
-  /** @param isWhole what is stored is byte for byte what the end record tells of */
-  async #endIn(
-    queries: Parameters<typeof endJob>[0],
-    { record, shown }: CompleteEnd,
-    words: readonly string[],
-    isWhole: boolean,
-  ): Promise<void> {
-    const job = await findJobSummary(queries, this.jobId)
-    const outcome = jobOutcomeOf(record, job?.abort_requested_by ?? null)
-    const detail = [outcome.detail, ...words].filter((part) => part !== null).join('; ') || null
-    const now = this.dependencies.clock.now()
-    await endJob(queries, this.jobId, { ...outcome, detail }, now)
-    // What the runner itself could not keep is a hole, too.
-    const isVerified = isWhole && record.output.dropped_bytes === 0 && record.events.dropped === 0
-    await storeComparison(queries, this.jobId, {
-      integrity: isVerified ? 'verified' : 'incomplete',
-      output_sha256: isVerified ? shown : null,
-      events_sha256: isVerified ? record.events.sha256 : null,
-      verified_at: now,
-    })
   }
 
   #finished(): void {
@@ -393,13 +362,4 @@ export class JobWriter {
       (stream) => isCut(record, stored, this.#intake.full, stream) || digests[stream] === record[stream].sha256,
     )
   }
-}
-
-/**
- * Describes what a power loss removed from the runner's files after it was stored here. The stored bytes stay, because
- * the runner has no better ones.
- */
-function lostOnRunner(output: number, events: number): string | null {
-  if (output === 0 && events === 0) return null
-  return `the runner lost its last ${output} bytes of output and ${events} of events, which had been stored here before`
 }

@@ -2,30 +2,41 @@ import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { systemClock } from '../../time/clock.js'
 import type { FormError, PlaybookSettings } from '../../forms/form.js'
-import type { PlacedForm } from '../../forms/parse-form.js'
-import { createVarsFiles, varsProblems } from '../../forms/vars-files.js'
+import type { PlacedForm } from '../../forms/parse/parse-form.js'
+import { createVarsFiles, varsProblems } from '../../forms/files/vars-files.js'
 import { type Workflows, createWorkflows } from './loader.js'
 
-/** The folders of what forms name. */
+/** The folders with the files that forms name. */
 export interface NamedFolders {
   readonly varsFiles: string
   readonly workflows: string
   readonly playbooks: string
 }
 
-/**
- * The folders beside those of the forms, as in the folder of a control plane.
- * @param paths files with forms, and folders of them
- */
-export async function foldersBeside(paths: readonly string[]): Promise<NamedFolders> {
-  const [first = '.'] = paths
-  const above = dirname((await isThere(first, 'folder')) ? join(first) : dirname(first))
-  return { varsFiles: join(above, 'vars'), workflows: join(above, 'workflows'), playbooks: join(above, 'playbooks') }
+/** What lies beside forms. */
+interface Beside extends NamedFolders {
+  /** The file with the functions of the installation. */
+  readonly functions: string
 }
 
 /**
- * Looks for what forms name and a launch needs: constants, workflows with all that these name, and playbooks. Playbooks
- * are only looked for where there is a folder of them.
+ * What lies beside the forms, as in the folder of a control plane.
+ * @param paths files with forms, and folders of them
+ */
+export async function foldersBeside(paths: readonly string[]): Promise<Beside> {
+  const [first = '.'] = paths
+  const above = join((await isThere(first, 'folder')) ? first : dirname(first), '..')
+  return {
+    varsFiles: join(above, 'vars'),
+    workflows: join(above, 'workflows'),
+    playbooks: join(above, 'playbooks'),
+    functions: join(above, 'functions.js'),
+  }
+}
+
+/**
+ * Looks for the files that forms name and that a launch needs: constants, workflows with the files that they name, and
+ * playbooks. It looks for playbooks only if there is a folder of them.
  */
 export async function problemsOfNamedFiles(
   placed: readonly PlacedForm[],
@@ -59,14 +70,14 @@ export async function problemsOfNamedFiles(
   ]
 }
 
-/** Nodes of workflows whose playbooks are not there. */
+/** Nodes of workflows with missing playbooks. */
 async function problemsOfNodes(
   names: Set<string>,
   workflows: Workflows,
   folders: NamedFolders,
 ): Promise<readonly FormError[]> {
   const errors: FormError[] = []
-  // It grows while it is gone through: a node may name another workflow.
+  // The list grows during the loop, because a node may name another workflow.
   for (const name of names) {
     const found = await workflows.find(name)
     if ('problem' in found) continue

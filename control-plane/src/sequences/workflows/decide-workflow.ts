@@ -115,7 +115,11 @@ function unreachable(
     for (const node of nodes) {
       if (statuses.get(node.identifier) !== 'waiting' || isReached(node, parents, statuses) !== false) continue
       statuses.set(node.identifier, 'do not run')
-      found.push({ identifier: node.identifier, status: 'do not run', reason: 'no link into it fired that starts it' })
+      found.push({
+        identifier: node.identifier,
+        status: 'do not run',
+        reason: 'nothing before it ended in a way that starts it',
+      })
       isNew = true
     }
   }

@@ -2,10 +2,10 @@ import type { JobType } from '../../words/job-type.js'
 import type { Queries } from '../store.js'
 import type { JobRow } from './jobs.js'
 
-/** Most jobs of a form that are looked through for runs that succeeded. */
+/** How many jobs of a form are searched for successful runs, at most. */
 const MOST_LOOKED_AT = 100
 
-/** The newest runs of a form before a job that succeeded and whose events are not too many to be read, newest first. */
+/** The newest successful runs of a form before a job, newest first. Runs with too many events are left out. */
 export async function findEarlierRuns(
   queries: Queries,
   job: { readonly id: number; readonly form: string; readonly target: string },
@@ -27,55 +27,54 @@ export async function findEarlierRuns(
     .map(({ id }) => id)
 }
 
-/** Most jobs of a form that are looked through for the last good run. */
-const MOST_COMPARED = 1000
+/** How many jobs of a form are searched for the last successful runs, at most. */
+const MOST_COMPARED = 20_000
+/** How many of them are read at once. Most often the first ones have it. */
+const COMPARED_AT_ONCE = 500
+
+type ComparedJob = Pick<JobRow, 'id' | 'form' | 'target' | 'job_type'>
+
+/** The successful jobs before this one that ran the same, newest first. */
+async function* goodRunsBefore(queries: Queries, job: ComparedJob) {
+  for (let [before, looked] = [job.id, 0]; looked < MOST_COMPARED; looked += COMPARED_AT_ONCE) {
+    const rows = await queries
+      .selectFrom('job')
+      .select(['id', 'target', 'status', 'job_type', 'parent_id', 'user_id'])
+      .where('form', '=', job.form)
+      .where('id', '<', before)
+      .orderBy('id', 'desc')
+      .limit(COMPARED_AT_ONCE)
+      .execute()
+    const isSame = ({ target, job_type: type }: (typeof rows)[number]) => target === job.target && type === job.job_type
+    yield* rows.filter((row) => row.status === 'success' && isSame(row))
+    if (rows.length < COMPARED_AT_ONCE) return
+    before = rows.at(-1)?.id ?? 0
+  }
+}
 
 /**
- * The newest job before this one that ran the same and succeeded; null: there is none among the last jobs of the form.
+ * The newest successful job before this one that ran the same; null: there is none among the last jobs of the form.
  * @param userId only jobs of this account; null: of all
  */
 export async function findLastGoodRun(
   queries: Queries,
-  job: Pick<JobRow, 'id' | 'form' | 'target' | 'job_type' | 'parent_id'>,
+  job: ComparedJob & Pick<JobRow, 'parent_id'>,
   userId: number | null,
 ): Promise<number | null> {
-  const rows = await queries
-    .selectFrom('job')
-    .select(['id', 'target', 'status', 'job_type', 'parent_id', 'user_id'])
-    .where('form', '=', job.form)
-    .where('id', '<', job.id)
-    .orderBy('id', 'desc')
-    .limit(MOST_COMPARED)
-    .execute()
   const isPart = job.parent_id !== null
-  return (
-    rows
-      .filter(({ status, user_id: owner }) => status === 'success' && (userId === null || owner === userId))
-      .filter((row) => row.target === job.target && row.job_type === job.job_type)
-      .find((row) => (row.parent_id !== null) === isPart)?.id ?? null
-  )
+  for await (const { id, parent_id: parent, user_id: owner } of goodRunsBefore(queries, job)) {
+    if ((parent !== null) === isPart && (userId === null || owner === userId)) return id
+  }
+  return null
 }
 
-/** The newest runs of a job that consists of other jobs, before this one, that succeeded; newest first. */
-export async function findEarlierSequences(
-  queries: Queries,
-  job: Pick<JobRow, 'id' | 'form' | 'target' | 'job_type'>,
-  runs: number,
-): Promise<number[]> {
-  const rows = await queries
-    .selectFrom('job')
-    .select(['id', 'target', 'status', 'job_type'])
-    .where('form', '=', job.form)
-    .where('id', '<', job.id)
-    .orderBy('id', 'desc')
-    .limit(MOST_COMPARED)
-    .execute()
-  return rows
-    .filter(
-      ({ status, target, job_type: type }) => status === 'success' && target === job.target && type === job.job_type,
-    )
-    .slice(0, runs)
-    .map(({ id }) => id)
+/** The newest successful runs of the same form as a parent job, before it, newest first. */
+export async function findEarlierSequences(queries: Queries, job: ComparedJob, runs: number): Promise<number[]> {
+  const found: number[] = []
+  for await (const { id } of goodRunsBefore(queries, job)) {
+    if (found.push(id) === runs) break
+  }
+  return found
 }
 
 /** The child jobs of a job: what they are, and how many events they have. */

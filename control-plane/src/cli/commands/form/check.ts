@@ -12,6 +12,7 @@ const NEEDS: Readonly<Record<FormFeature, string>> = {
   dns: 'DNS',
   ssh: 'ssh',
   credentials: 'stored credentials',
+  'own functions': 'your own functions',
   'vars files': 'files of constants below VARS_FILES_PATH',
   'other system': 'another system to run its jobs',
   missing: 'functions that do not exist',
@@ -45,11 +46,16 @@ export const checkCommand = (run: Run) =>
         .option('vars-files-path', folderOption('files that forms name in varsFiles', 'vars'))
         .option('workflows-path', folderOption('workflow files', 'workflows'))
         .option('playbooks-path', folderOption('playbooks', 'playbooks'))
+        .option('functions-path', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'File with your own functions, if it is not functions.js beside the forms',
+        })
         .option('json', { type: 'boolean', default: false, describe: 'Answer as JSON, for programs' })
         .example('$0 form check /var/lib/holdfast/forms', 'all forms, so that their subforms are found'),
     handler: async (args) => {
       // Loaded only here: the client commands need nothing of the control plane.
-      const { checkFormFiles } = await import('../../../forms/check-form-files.js')
+      const { checkFormFiles } = await import('../../../forms/files/check-form-files.js')
       const { needsOf } = await import('../../../forms/form-needs.js')
       const { foldersBeside, problemsOfNamedFiles } = await import('../../../sequences/workflows/check-named-files.js')
       const beside = await foldersBeside(args.files)
@@ -59,10 +65,11 @@ export const checkCommand = (run: Run) =>
         workflows: args.workflowsPath ?? beside.workflows,
         playbooks: args.playbooksPath ?? beside.playbooks,
       })
-      const errors = [...ofForms, ...named]
+      const own = await readOwnFunctions(args.functionsPath ?? beside.functions)
+      const errors = [...ofForms, ...named, ...(own.problem ? [own.problem] : [])]
       const good = forms.map(({ form, file, line }) => {
         const { name, type } = form
-        return { name, type, file, line, needs: needsOf(form) }
+        return { name, type, file, line, needs: needsOf(form, own.names) }
       })
       await writeAnswer(run.terminal.stdout, args.json, { forms: good, errors }, () => {
         const wrong = errors.map(({ file, line, form, reason }) => {
@@ -77,3 +84,16 @@ export const checkCommand = (run: Run) =>
       if (errors.length > 0) run.exitCode = EXIT.unexpected
     },
   })
+
+async function readOwnFunctions(path: string) {
+  const { createOwnFunctions } = await import('../../../forms/files/own-functions.js')
+  const { createLaunchChecks } = await import('../../../forms/sandbox/launch-checks.js')
+  const { systemClock } = await import('../../../time/clock.js')
+  const { systemTimers } = await import('../../../time/timers.js')
+  const checks = createLaunchChecks({ log: { warn: () => undefined }, timers: systemTimers })
+  try {
+    return await createOwnFunctions(path, systemClock, checks)()
+  } finally {
+    await checks.close()
+  }
+}

@@ -1,19 +1,20 @@
 import { command, type Run } from '../common.js'
-import { abortCommand } from './abort.js'
-import { approvalsCommand } from './approvals.js'
-import { decideCommand } from './decide.js'
-import { compareCommand } from './compare.js'
-import { deleteCommand } from './delete.js'
-import { downloadCommand } from './download.js'
-import { eventsCommand } from './events.js'
-import { followCommand } from './follow.js'
-import { launchCommand } from './launch.js'
-import { listCommand } from './list.js'
-import { outputCommand } from './output.js'
-import { relaunchCommand } from './relaunch.js'
-import { searchCommand } from './search.js'
-import { showCommand } from './show.js'
-import { timelineCommand } from './timeline.js'
+import { abortCommand } from './end/abort.js'
+import { approvalsCommand } from './approve/approvals.js'
+import { decideCommand } from './approve/decide.js'
+import { compareCommand } from './read/compare.js'
+import { deleteCommand } from './end/delete.js'
+import { downloadCommand } from './output/download.js'
+import { eventsCommand } from './read/events.js'
+import { followCommand } from './output/follow.js'
+import { launchCommand } from './launch/launch.js'
+import { listCommand } from './read/list.js'
+import { nodesCommand } from './read/nodes.js'
+import { outputCommand } from './output/output.js'
+import { relaunchCommand } from './launch/relaunch.js'
+import { searchCommand } from './output/search.js'
+import { showCommand } from './read/show.js'
+import { timelineCommand } from './read/timeline.js'
 
 /** `holdfast job …` */
 export const jobCommands = (run: Run) =>
@@ -31,6 +32,7 @@ export const jobCommands = (run: Run) =>
         .command(decideCommand(run, 'reject'))
         .command(eventsCommand(run))
         .command(timelineCommand(run))
+        .command(nodesCommand(run))
         .command(compareCommand(run))
         .command(searchCommand(run))
         .command(outputCommand(run))
@@ -38,7 +40,7 @@ export const jobCommands = (run: Run) =>
         .command(deleteCommand(run))
         .demandCommand(
           1,
-          'Say what to do with jobs: launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, compare, search, output, download or delete.',
+          'Say what to do with jobs: launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, nodes, compare, search, output, download or delete.',
         ),
     handler: () => undefined,
   })
