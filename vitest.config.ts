@@ -13,8 +13,8 @@ export default defineConfig({
     // Today's sources are built; a database server waits for the tests that ask for one.
     globalSetup: ['test/support/build-setup.ts', 'test/support/postgres-setup.ts'],
     // Real playbooks start in about half a second each; a test that waits for a condition gets room on a loaded machine.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 400_000,
+    hookTimeout: 400_000,
     pool: 'forks',
     // A worker goes on with the next file and keeps what is loaded: half of the work of most files was to load the product.
     isolate: false,

@@ -51,7 +51,7 @@ function fillCache(statePath: string): void {
 beforeAll(async () => {
   usual = await start({})
   changed = await start(Object.fromEntries(effects.map(([name, { given }]) => [name, given])))
-}, 120_000)
+})
 
 afterAll(async () => {
   for (const { agent, here, there } of [usual, changed]) {

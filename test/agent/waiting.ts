@@ -6,7 +6,7 @@ const LOOK_MS = 10
 export async function waitUntil<Found>(
   what: string,
   look: () => Found | Promise<Found>,
-  timeoutMs = 60_000,
+  timeoutMs = 300_000,
 ): Promise<NonNullable<Found>> {
   const last = performance.now() + timeoutMs
   for (;;) {

@@ -304,4 +304,4 @@ test('the same forms are filled in at a terminal, with what the servers found', 
       ],
     },
   })
-}, 240_000)
+})

@@ -51,7 +51,7 @@ async function comeDue(): Promise<number> {
 
 /** Every schedule has started one job since that one. */
 async function expectOneJobEach(last: number): Promise<void> {
-  await waitFor('every schedule to have started', async () => (await started()) === SCHEDULES, { timeoutMs: 120_000 })
+  await waitFor('every schedule to have started', async () => (await started()) === SCHEDULES)
   // A transaction that is not over by now would be over before this.
   await database.query('begin; lock table schedule in access exclusive mode; commit')
   expect(await numbers(`select schedule_id as number from job where id > ${last} order by schedule_id`)).toEqual(ids)
@@ -64,7 +64,7 @@ async function stopBothBehind(most: number): Promise<{ readonly last: number; op
   await database.query(`create trigger gate before update on schedule for each row
     when (old.last_at is null and new.last_at is not null and new.id > ${ids[most - 1]}) execute function gate()`)
   const last = await comeDue()
-  await waitFor('both nodes to stand at the gate', async () => (await waiting()) === 2, { timeoutMs: 60_000 })
+  await waitFor('both nodes to stand at the gate', async () => (await waiting()) === 2)
   expect(await started()).toBe(most)
   return {
     last,

@@ -14,7 +14,7 @@ export async function waitFor<T>(
   condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   options: { readonly everyMs?: number; readonly timeoutMs?: number } = {},
 ): Promise<T> {
-  const { everyMs, timeoutMs = 100_000 } = options
+  const { everyMs, timeoutMs = 300_000 } = options
   const began = Date.now()
   const deadline = began + timeoutMs
   let last: unknown = null

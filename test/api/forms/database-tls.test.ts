@@ -70,7 +70,7 @@ beforeAll(async () => {
     const { status, text } = await server.call('POST', '/credential', { token: server.admin, json: credential })
     expect(status, text).toBe(200)
   }
-}, 120_000)
+})
 afterAll(async () => {
   await server?.close()
   await postgres?.close()
