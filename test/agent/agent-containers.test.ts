@@ -9,7 +9,7 @@ import { orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd } from './setting.js'
 import { waitUntil } from './waiting.js'
 
-const LONG_MS = 120_000
+const LONG_MS = 300_000
 const IMAGE = 'localhost/holdfast-test:1'
 const SECRET = 'a-canary-of-the-container'
 
