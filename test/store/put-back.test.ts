@@ -1,10 +1,13 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { KyselyPlugin } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type DatabasePlace, noticeOtherState, openStore } from '../../control-plane/src/store/open-store.js'
-import { databaseIdOf } from '../../control-plane/src/store/service/database-id.js'
+import { UnavailableError } from '../../control-plane/src/errors.js'
+import { settlePlace } from '../../control-plane/src/store/postgres/postgres-place.js'
+import { databaseIdOf, knownDatabaseId } from '../../control-plane/src/store/service/database-id.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { systemTimers } from '../../control-plane/src/time/timers.js'
 import { putJob } from '../api/job-rows.js'
@@ -91,6 +94,28 @@ describe('a database file', () => {
   })
 })
 
+describe('a mark of a database file that cannot be used', () => {
+  const place = (): DatabasePlace => ({ kind: 'sqlite', path: join(folder, 'holdfast.db') })
+  const mark = () => join(folder, 'holdfast.db-mark')
+
+  test('is said with its reason, and gives a new id, and the control plane starts', async () => {
+    const first = await runOn(place())
+    rmSync(mark())
+    mkdirSync(mark())
+    const second = await runOn(place())
+    expect(second.warnings).toEqual([
+      expect.stringMatching(/holdfast\.db-mark cannot be read: EISDIR.*, so the database gets a new id/),
+      expect.stringMatching(/holdfast\.db-mark cannot be written: EISDIR/),
+    ])
+    expect(second.id).not.toBe(first.id)
+    rmSync(mark(), { recursive: true })
+    writeFileSync(mark(), 'half of a mark')
+    const third = await runOn(place())
+    expect(third.warnings).toEqual([expect.stringContaining('holdfast.db-mark is damaged')])
+    expect(await runOn(place())).toEqual({ id: third.id, warnings: [] })
+  })
+})
+
 describe('a database of PostgreSQL', () => {
   test('keeps its id, and a copy of it gets another one, the same for every node', async () => {
     const original = await createTestDatabase(folder, 'postgres')
@@ -116,6 +141,44 @@ describe('a database of PostgreSQL', () => {
       await admin.query(`drop database if exists ${name}_copy with (force)`)
       await admin.end()
       await original.remove()
+    }
+  })
+
+  test('gets no id while the server does not answer, which does not mean that it says nothing of its place', async () => {
+    const database = await createTestDatabase(folder, 'postgres')
+    const store = await openStore(database.place)
+    try {
+      const lost: KyselyPlugin = {
+        transformQuery({ node }) {
+          if (node.kind === 'RawNode') throw new UnavailableError('database_unavailable', 'connection terminated')
+          return node
+        },
+        transformResult: ({ result }) => Promise.resolve(result),
+      }
+      const cut: Store = { ...store, read: store.read.withPlugin(lost) }
+      const warnings: string[] = []
+      await expect(settlePlace(cut, (text) => warnings.push(text))).rejects.toThrow('connection terminated')
+      expect([await knownDatabaseId(store.read), warnings]).toEqual([null, []])
+    } finally {
+      await store.close()
+      await database.remove()
+    }
+  })
+
+  test('with an id from an older release gets one with its place, and says why', async () => {
+    const database = await createTestDatabase(folder, 'postgres')
+    try {
+      const store = await openStore(database.place)
+      const old = await databaseIdOf(store)
+      await store.close()
+      const first = await runOn(database.place)
+      expect(first.id).not.toBe(old)
+      expect(first.warnings).toEqual([
+        expect.stringMatching(/^The id of the database does not say where it was given, so the database gets a new id/),
+      ])
+      expect(await runOn(database.place)).toEqual({ id: first.id, warnings: [] })
+    } finally {
+      await database.remove()
     }
   })
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
+import { UnavailableError } from '../../errors.js'
 import { knownDatabaseId, renewDatabaseId } from '../service/database-id.js'
 import type { Store } from '../store.js'
 
@@ -10,20 +11,22 @@ const DIGITS = 16
  * Notices that a database is not where its id was given, and then gives it a new one. A dump that was put back has new
  * tables, a copy is another database, and a server that was taken back to an earlier moment writes a new timeline. Its id
  * ends with a word for all of this. A standby that takes over has a new timeline as well: a new id does no harm then.
+ * @throws UnavailableError when the server does not answer
  */
 export async function settlePlace(store: Store, warn: (text: string) => void): Promise<void> {
   const place = await placeOf(store)
   const known = await knownDatabaseId(store.read)
   if (known !== null && (place === null || known.endsWith(`.${place}`))) return
   await renewDatabaseId(store, known, place)
-  if (known !== null) {
-    warn(
-      'The database was put back, copied or moved, so it gets a new id: whoever follows jobs or the audit trail begins again',
-    )
-  }
+  if (known === null) return
+  // An older release gave ids without a place, and so does a server that does not say it.
+  const reason = known.includes('.')
+    ? 'The database was put back, copied or moved'
+    : 'The id of the database does not say where it was given'
+  warn(`${reason}, so the database gets a new id: whoever follows jobs or the audit trail begins again`)
 }
 
-/** Null: the server does not say it to this user. */
+/** Null: the server refuses to say it to this user. A server that does not answer at all has not refused. */
 async function placeOf(store: Store): Promise<string | null> {
   try {
     const { rows } = await sql<{ place: string }>`
@@ -32,7 +35,8 @@ async function placeOf(store: Store): Promise<string | null> {
         (select oid from pg_database where datname = current_database()), 'database_id'::regclass::oid) as place
     `.execute(store.read)
     return rows[0] ? createHash('sha256').update(rows[0].place).digest('hex').slice(0, DIGITS) : null
-  } catch {
+  } catch (error) {
+    if (error instanceof UnavailableError) throw error
     return null
   }
 }

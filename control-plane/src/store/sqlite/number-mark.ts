@@ -1,4 +1,5 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { sql } from 'kysely'
 import * as v from 'valibot'
 import { messageOf } from '../../errors.js'
@@ -83,29 +84,32 @@ export async function keepNumberMark(
   }
 }
 
-/** Null: the database is as this mark left it, or newer. */
+/** Null: the database is as this mark left it, or newer. A mark that cannot be read tells nothing, and that is a reason. */
 async function whyTakenBack(markPath: string, database: string, numbers: Numbers): Promise<string | null> {
-  let file: FileHandle
+  let text: string
   try {
-    file = await open(markPath, 'r')
-  } catch {
-    return `${markPath} is not there`
+    const file = await open(markPath, 'r')
+    try {
+      const { mtimeNs, ctimeNs } = await file.stat({ bigint: true })
+      if (mtimeNs !== ctimeNs) return `${markPath} was put there or changed by somebody else`
+      text = await file.readFile('utf8')
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${markPath} is not there`
+    return `${markPath} cannot be read: ${messageOf(error)}`
   }
-  try {
-    const { mtimeNs, ctimeNs } = await file.stat({ bigint: true })
-    if (mtimeNs !== ctimeNs) return `${markPath} was put there or changed by somebody else`
-    const mark = v.safeParse(v.pipe(v.string(), v.parseJson(), Mark), await file.readFile('utf8'))
-    if (!mark.success) return `${markPath} cannot be read`
-    if (mark.output.database !== database) return `${markPath} belongs to another database`
-    const ahead = Object.entries(mark.output.numbers).find(([table, number]) => number > (numbers[table] ?? 0))
-    return ahead ? `The database was put back to an earlier state: ${ahead[0]} ${ahead[1]} is not in it` : null
-  } finally {
-    await file.close()
-  }
+  const mark = v.safeParse(v.pipe(v.string(), v.parseJson(), Mark), text)
+  if (!mark.success) return `${markPath} is damaged`
+  if (mark.output.database !== database) return `${markPath} belongs to another database`
+  const ahead = Object.entries(mark.output.numbers).find(([table, number]) => number > (numbers[table] ?? 0))
+  return ahead ? `The database was put back to an earlier state: ${ahead[0]} ${ahead[1]} is not in it` : null
 }
 
 async function writeMark(markPath: string, text: string): Promise<void> {
-  const file = await open(markPath, 'r+').catch(() => open(markPath, 'w', 0o600))
+  // Without O_TRUNC: when the write fails, the mark from before is still there.
+  const file = await open(markPath, constants.O_WRONLY | constants.O_CREAT, 0o600)
   try {
     await file.write(Buffer.from(text.padEnd(BYTES)), 0, undefined, 0)
   } finally {
