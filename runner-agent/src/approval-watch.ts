@@ -33,7 +33,7 @@ export interface ApprovalWatch {
 }
 
 /** What the watch needs. */
-export interface ApprovalWatchOptions {
+export interface ApprovalWatchDependencies {
   readonly hostJobs: HostJobs
   readonly trust: Pick<Trust, 'approved' | 'refused'>
   readonly name: string
@@ -50,25 +50,25 @@ export interface ApprovalWatchOptions {
 }
 
 /** Follows what the control plane says about this agent. It begins with no connection. */
-export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatch {
-  return new LinkedApprovalWatch(options)
+export function createApprovalWatch(deps: ApprovalWatchDependencies): ApprovalWatch {
+  return new LinkedApprovalWatch(deps)
 }
 
 class LinkedApprovalWatch implements ApprovalWatch {
-  readonly #options: ApprovalWatchOptions
+  readonly #deps: ApprovalWatchDependencies
   #state: ApprovalState = 'down'
   #connection: Connection | null = null
   /** What the control plane said last instead of a welcome, in words; null: nothing, or it has welcomed since. */
   #refusal: string | null = null
 
-  constructor(options: ApprovalWatchOptions) {
-    this.#options = options
+  constructor(deps: ApprovalWatchDependencies) {
+    this.#deps = deps
   }
 
   readonly events: LinkEvents = {
     up: (welcome, over) => {
       // A control plane answers. Its next message says whether this runner is approved.
-      this.#options.hostJobs.wait()
+      this.#deps.hostJobs.wait()
       this.#refusal = null
       this.#move(welcome.state, welcome.max_jobs, over)
     },
@@ -76,7 +76,7 @@ class LinkedApprovalWatch implements ApprovalWatch {
       this.#take(message)
     },
     blob: (frame) => {
-      if (this.#state === 'approved') this.#options.hostJobs.takeBlob(frame)
+      if (this.#state === 'approved') this.#deps.hostJobs.takeBlob(frame)
     },
     heartbeat: (over) => {
       over.ping()
@@ -84,10 +84,10 @@ class LinkedApprovalWatch implements ApprovalWatch {
     },
     refused: (reason) => {
       this.#refusal = NOT_ACCEPTED.get(reason) ?? null
-      if (this.#refusal !== null) this.#options.hostJobs.wait()
+      if (this.#refusal !== null) this.#deps.hostJobs.wait()
     },
     down: () => {
-      if (this.#state === 'approved') this.#options.hostJobs.disconnected()
+      if (this.#state === 'approved') this.#deps.hostJobs.disconnected()
       this.#state = 'down'
       this.#connection = null
     },
@@ -99,7 +99,7 @@ class LinkedApprovalWatch implements ApprovalWatch {
 
   sendStatus(): void {
     if (!this.#connection) return
-    const { hostJobs, now } = this.#options
+    const { hostJobs, now } = this.#deps
     const { runningJobs, maxJobs, draining, spoolBytes } = hostJobs.figures()
     this.#connection.send({
       type: 'status',
@@ -112,7 +112,7 @@ class LinkedApprovalWatch implements ApprovalWatch {
   }
 
   notReady(): NotReady | null {
-    const { hostJobs, trust, hasJoinToken, problem } = this.#options
+    const { hostJobs, trust, hasJoinToken, problem } = this.#deps
     const why = problem()
     if (why !== null) return { problem: why }
     if (hostJobs.figures().draining) return 'draining'
@@ -125,7 +125,7 @@ class LinkedApprovalWatch implements ApprovalWatch {
   }
 
   #take(message: WorkMessage): void {
-    const { hostJobs, log } = this.#options
+    const { hostJobs, log } = this.#deps
     if (message.type !== 'settings') {
       if (this.#state === 'approved') hostJobs.take(message)
       else log.warn({ type: message.type }, 'the control plane sent work before its approval; passed over')
@@ -135,7 +135,7 @@ class LinkedApprovalWatch implements ApprovalWatch {
   }
 
   #move(to: 'waiting' | 'approved', maxJobs: number | null, over: Connection): void {
-    const { hostJobs, trust, name, fingerprint, hasJoinToken, log } = this.#options
+    const { hostJobs, trust, name, fingerprint, hasJoinToken, log } = this.#deps
     const before = this.#state
     this.#state = to
     this.#connection = over

@@ -10,7 +10,7 @@ const STORE_MS = 2_000
 const LOOK_MS = 50
 
 /** What is drained, and what the settings say about it. */
-export interface DrainOptions {
+export interface DrainDependencies {
   readonly hostJobs: Pick<HostJobs, 'drain' | 'abortAll' | 'figures'>
   readonly approvalWatch: Pick<ApprovalWatch, 'state'>
   readonly settings: { readonly drainSeconds: number; readonly onStop: 'detach' | 'terminate' }
@@ -20,7 +20,7 @@ export interface DrainOptions {
 }
 
 /** Takes no new jobs and waits for those that run, as long as the settings say. Then they are ended, or left running. */
-export async function drain({ hostJobs, approvalWatch, settings, log, isClosing }: DrainOptions): Promise<void> {
+export async function drain({ hostJobs, approvalWatch, settings, log, isClosing }: DrainDependencies): Promise<void> {
   /** Waits until something is so, for a while, or until the agent is ended anyway. */
   const until = async (isSo: () => boolean, milliseconds: number): Promise<void> => {
     const last = performance.now() + milliseconds

@@ -21,7 +21,7 @@ const AHEAD_BYTES = WINDOW_PER_JOB_BYTES - FRAME_BYTES
 /** Events of one answer when they are read back page by page, as a page of the web does. */
 const PAGE = 1000
 /** How often it dials again to send the rest, when it is closed because it went on after it was told to stop. */
-const MOST_CONNECTIONS = 10
+const MAX_CONNECTIONS = 10
 
 const FORM = `
 name: hostile
@@ -76,7 +76,7 @@ async function sendAll(product: Product): Promise<Sent> {
     agent.say({ type: 'inventory', jobs: [{ ...place, output: 0, events: SENT_BYTES, ended: false }] })
     await agent.next('resume')
   }
-  for (; offset < SENT_BYTES && connections <= MOST_CONNECTIONS; connections += 1) {
+  for (; offset < SENT_BYTES && connections <= MAX_CONNECTIONS; connections += 1) {
     if (agent.closed) await dialAgain()
     offset = await send(agent, { epoch, jobId: order.job_id, lines, offset })
     told ||= agent.messages.some(({ type }) => type === 'stream_full')
@@ -90,7 +90,13 @@ async function sendAll(product: Product): Promise<Sent> {
     job_id: order.job_id,
     record: {
       run_id: order.run_id,
-      ...{ cause: 'exited', exit_code: 0, signal: null, message: null, aborted: false, started_at: now, ended_at: now },
+      cause: 'exited',
+      exit_code: 0,
+      signal: null,
+      message: null,
+      aborted: false,
+      started_at: now,
+      ended_at: now,
       output: { length: 0, sha256, dropped_bytes: 0 },
       events: { length: SENT_BYTES, sha256, dropped: 0, errors: 0, plugin_seen: true },
     },
@@ -194,8 +200,12 @@ export async function measureHostileRunner(say: Say): Promise<Figure[]> {
     return [
       ...figures,
       {
-        ...{ what: 'hostile runner: peak memory of the control plane', value: peak, unit: 'MB', digits: 0 },
-        ...{ reach: { value: REACH_MB, better: 'lower' } as const, note: `the job: ${String(job['detail'])}` },
+        what: 'hostile runner: peak memory of the control plane',
+        value: peak,
+        unit: 'MB',
+        digits: 0,
+        reach: { value: REACH_MB, better: 'lower' } as const,
+        note: `the job: ${String(job['detail'])}`,
       },
     ]
   } finally {

@@ -17,7 +17,7 @@ const REFERENCE_SECONDS = 20
 const AROUND_SECONDS = 5
 
 /** Longest time between two tries of an agent to connect, after a long cut: it counts to nobody's speed. */
-const LONGEST_BACK_OFF_SECONDS = 30
+const MAX_BACK_OFF_SECONDS = 30
 
 /** The network away for a while under 2,000 events a second: what the play notices, and how it is caught up. */
 export async function measureCut(cutSeconds: number, say: Say): Promise<Figure[]> {
@@ -32,7 +32,7 @@ export async function measureCut(cutSeconds: number, say: Say): Promise<Figure[]
     const reference = await launch('reference', { ...LOAD, steps: REFERENCE_SECONDS * EVENTS_PER_SECOND })
     await waitForStatus(product, reference.jobId)
 
-    const seconds = AROUND_SECONDS + cutSeconds + LONGEST_BACK_OFF_SECONDS + AROUND_SECONDS
+    const seconds = AROUND_SECONDS + cutSeconds + MAX_BACK_OFF_SECONDS + AROUND_SECONDS
     const cut = await launch('cut', { ...LOAD, steps: seconds * EVENTS_PER_SECOND })
     const live = await launch('live', { ...LIVE_LOAD, gates: [] })
     const lines = followLines(product, live.jobId)

@@ -72,7 +72,7 @@ const MOMENTS = ['launched', 'connecting', 'connected'] as const
 const DEEDS = ['abort', 'end', 'both'] as const
 const ENDINGS: readonly Ending[] = MOMENTS.flatMap((at) => DEEDS.map((deed) => ({ at, deed })))
 /** What is added to a moment by chance: some steps of a playbook. */
-const LONGEST_PAUSE_MS = 1500
+const MAX_PAUSE_MS = 1500
 
 describe.skipIf(reason !== null)('jobs on a host over ssh', () => {
   let sshd: Sshd
@@ -94,7 +94,10 @@ describe.skipIf(reason !== null)('jobs on a host over ssh', () => {
   const gateOf = (name: string): string => join(gates, name)
   const launch = (name: string, more: Record<string, unknown> = {}): Promise<number> =>
     product.launch('ssh', {
-      ...{ gate: gateOf(name), key: sshd.key, known: sshd.knownHosts, ansible_port: sshd.port },
+      gate: gateOf(name),
+      key: sshd.key,
+      known: sshd.knownHosts,
+      ansible_port: sshd.port,
       ...more,
     })
   const open = (name: string): void => {
@@ -122,7 +125,7 @@ describe.skipIf(reason !== null)('jobs on a host over ssh', () => {
         const name = `job-${number}`
         const job = await launch(name)
         await momentOf(at, name, job)
-        await pause(chance.between(0, LONGEST_PAUSE_MS))
+        await pause(chance.between(0, MAX_PAUSE_MS))
         if (deed !== 'abort') open(name)
         // Right after its gate opens it may have ended before the abort comes.
         const refusals = deed === 'both' ? [200, 409] : [200]

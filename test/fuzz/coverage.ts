@@ -23,7 +23,7 @@ export interface Coverage {
 /** Nobody should ever see the first; for the second the service would have to be stopping or its database away. */
 const NOT_ON_PURPOSE = [500, 503]
 /** Attempts after which an answer is given up, so that what cannot be reached takes no time from the rest. */
-const MOST_ATTEMPTS = 150
+const MAX_ATTEMPTS = 150
 
 /** @param isReachable whether an answer that is declared can be had at all */
 export function createCoverage(
@@ -47,7 +47,7 @@ export function createCoverage(
       seen.set(operation, statuses)
     },
     nextGoal(chance) {
-      const left = open().filter(({ attempts }) => attempts < MOST_ATTEMPTS)
+      const left = open().filter(({ attempts }) => attempts < MAX_ATTEMPTS)
       if (left.length === 0) return null
       const goal = chance.pick(left)
       goal.attempts += 1

@@ -7,14 +7,14 @@ import { liveHeapOf } from './inspect.js'
 
 /** A break in which what was asked last comes to its end; longer than what is left alone is read on for. */
 const SETTLE_MS = 100
-const MOST_LOOKS = 100
+const MAX_LOOKS = 100
 
 /** What the control plane takes now. Its open descriptors are waited for until they do not get fewer any more. */
 export async function readFigures(product: Product): Promise<Figures> {
   const { pid } = product.controlPlane
   const heap = await liveHeapOf(pid, product.controlPlane.said)
   let descriptors = descriptorsOf(pid)
-  for (let looks = 0, same = 0; looks < MOST_LOOKS && same < 10; looks += 1) {
+  for (let looks = 0, same = 0; looks < MAX_LOOKS && same < 10; looks += 1) {
     await pause(SETTLE_MS)
     const now = descriptorsOf(pid)
     same = now.length < descriptors.length ? 0 : same + 1

@@ -6,10 +6,10 @@ import { PREFIX } from './document.js'
 import type { World } from './world.js'
 
 /** Jobs that go on for minutes: so many may stay. */
-const MOST_RUNNING = 4
+const MAX_RUNNING = 4
 /** Requests to join that requests can approve, reject and delete. */
 const WAITING = 3
-const MOST_RUNNERS = 40
+const MAX_RUNNERS = 40
 
 interface RunnerRecord {
   readonly id: number
@@ -47,11 +47,11 @@ export function createKeeper(
     if (own.state !== 'approved') await admin.post(`/runner/${own.id}/approve`)
     await admin.request('PUT', `/runner/${own.id}`, { enabled: true, is_default: true, max_jobs: null })
     const waiting = records.filter(({ state }) => state === 'waiting').length
-    if (records.length >= MOST_RUNNERS) {
+    if (records.length >= MAX_RUNNERS) {
       const oldest = records.filter(({ id, state }) => id !== own.id && state !== 'waiting')[0]
       if (oldest) await admin.request('DELETE', `/runner/${oldest.id}`)
     }
-    for (let count = waiting; count < WAITING && records.length < MOST_RUNNERS; count += 1) await askToJoin()
+    for (let count = waiting; count < WAITING && records.length < MAX_RUNNERS; count += 1) await askToJoin()
   }
 
   const askToJoin = async (): Promise<void> => {
@@ -64,7 +64,7 @@ export function createKeeper(
   const mendJobs = async (): Promise<void> => {
     const { records } = await admin.get<{ records: { id: number; status: string }[] }>('/job?records=200')
     const running = records.filter(({ status }) => status === 'running')
-    for (const { id } of running.slice(MOST_RUNNING)) await admin.request('POST', `/job/${id}/abort`)
+    for (const { id } of running.slice(MAX_RUNNING)) await admin.request('POST', `/job/${id}/abort`)
   }
 
   return {

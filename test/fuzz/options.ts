@@ -37,8 +37,8 @@ says what was sent, answered and covered. Exit code 0 only without a fault; 1 wi
 it was interrupted.
 `
 
-const MOST_MINUTES = 1440
-const MOST_REQUESTS = 100_000_000
+const MAX_MINUTES = 1440
+const MAX_REQUESTS = 100_000_000
 
 /** @throws Error with one line that says what is wrong; null: only the help was asked for */
 export function readOptions(args: readonly string[], random: () => number): FuzzOptions | null {
@@ -56,13 +56,12 @@ export function readOptions(args: readonly string[], random: () => number): Fuzz
     },
   })
   if (values.help) return null
-  const requests = Number(values.requests ?? (values.minutes === undefined ? 50_000 : MOST_REQUESTS))
-  if (!(Number.isSafeInteger(requests) && requests > 0 && requests <= MOST_REQUESTS)) {
+  const requests = Number(values.requests ?? (values.minutes === undefined ? 50_000 : MAX_REQUESTS))
+  if (!(Number.isSafeInteger(requests) && requests > 0 && requests <= MAX_REQUESTS)) {
     throw new Error('--requests must be a whole number above 0')
   }
-  const minutes = Number(values.minutes ?? MOST_MINUTES)
-  if (!(minutes > 0 && minutes <= MOST_MINUTES))
-    throw new Error(`--minutes must be above 0 and at most ${MOST_MINUTES}`)
+  const minutes = Number(values.minutes ?? MAX_MINUTES)
+  if (!(minutes > 0 && minutes <= MAX_MINUTES)) throw new Error(`--minutes must be above 0 and at most ${MAX_MINUTES}`)
   const seed = values.seed === undefined ? Math.floor(random() * 2 ** 31) : Number(values.seed)
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number')
   const perSecond = Number(values['per-second'])

@@ -6,7 +6,7 @@ import type { Coverage } from './coverage.js'
 import type { Fault, Findings, Slowest } from './run.js'
 import { UNPLAYED } from './unplayed.js'
 
-const MOST_SHOWN = 2000
+const MAX_SHOWN = 2000
 const MB = 1024 * 1024
 
 /** A fault for people: what is wrong, with which request, and how to see it again. */
@@ -15,10 +15,10 @@ export function faultText({ number, request, problems }: Fault, seed: number, fo
   const lines = problems.map((problem) => `FAULT: ${problem}`)
   if (request) {
     const bytes = render(request)
-    const more = bytes.length > MOST_SHOWN ? ` (the first ${MOST_SHOWN} of ${bytes.length} bytes)` : ''
+    const more = bytes.length > MAX_SHOWN ? ` (the first ${MAX_SHOWN} of ${bytes.length} bytes)` : ''
     const what = [request.kind, request.operation ?? 'no operation', request.twist, `as ${request.actor}`]
     const token = headerOf(request, 'authorization')
-    const shown = JSON.stringify(bytes.subarray(0, MOST_SHOWN).toString('latin1'))
+    const shown = JSON.stringify(bytes.subarray(0, MAX_SHOWN).toString('latin1'))
     lines.push(
       `request ${number}: ${what.filter((part) => part !== '').join(', ')}${more}`,
       token ? shown.replaceAll(JSON.stringify(token).slice(1, -1), '<token>') : shown,

@@ -13,7 +13,7 @@ import type { Target } from './target.js'
 import { type Exchange, type Patience, createWire } from './wire.js'
 
 /** Requests that are under way at the same time at most. */
-const MOST_AT_ONCE = 6
+const MAX_AT_ONCE = 6
 const MEND_EVERY = 150
 const PROGRESS_EVERY = 1000
 /** From so many milliseconds on, a wait for /live is worth telling. */
@@ -167,8 +167,8 @@ export async function fuzz(
   try {
     while (!isOver()) {
       const [before, quarter] = [sent, Math.floor(share() * QUARTERS)]
-      const most = Math.min(MOST_AT_ONCE, options.requests - sent)
-      take(await sendSome(Math.min(most, forkFor(chance, -sent).between(1, MOST_AT_ONCE))))
+      const most = Math.min(MAX_AT_ONCE, options.requests - sent)
+      take(await sendSome(Math.min(most, forkFor(chance, -sent).between(1, MAX_AT_ONCE))))
       if (isOver() && share() < 1) break
       if (crosses(before, sent, MEND_EVERY)) await target.mend()
       if (crosses(before, sent, PROGRESS_EVERY)) {

@@ -44,8 +44,8 @@ export interface KnownField {
 }
 
 /** Ids of a collection that are kept: the newest are the most interesting. */
-const MOST_IDS = 60
-const MOST_STOCK = 20
+const MAX_IDS = 60
+const MAX_STOCK = 20
 
 /**
  * What requests can refer to: the things that the service has, learned from its answers. A collection is named by the
@@ -79,19 +79,19 @@ export function createWorld(): World {
     learn(operation, path, answer, actor) {
       if (answer === null || typeof answer !== 'object') return
       const said = answer as Record<string, unknown>
-      if (typeof said.refreshtoken === 'string') push(world.refreshTokens, said.refreshtoken, MOST_STOCK)
-      if (operation.body?.contentType === 'multipart/form-data') return push(world.uploads, answer, MOST_STOCK)
+      if (typeof said.refreshtoken === 'string') push(world.refreshTokens, said.refreshtoken, MAX_STOCK)
+      if (operation.body?.contentType === 'multipart/form-data') return push(world.uploads, answer, MAX_STOCK)
       const collection = withoutPrefix(path)
       // What is everybody's own is only known of the caller who may lose it.
       if (collection.startsWith('/profile/') && actor !== 'expendable') return
       if (operation.method === 'GET' && Array.isArray(said.records)) {
         const listed = (said.records as Record<string, unknown>[]).flatMap((record) => idIn(record) ?? [])
-        if (listed.length > 0) ids.set(collection, listed.slice(0, MOST_IDS).reverse())
+        if (listed.length > 0) ids.set(collection, listed.slice(0, MAX_IDS).reverse())
       } else if (operation.method === 'POST') {
         const id = idIn(said)
         // Some actions on one thing make another of the same kind.
         const home = operation.path.endsWith('}') ? collection : withoutPrefix(operation.path).replace(/\/\{.*$/, '')
-        if (id !== null) push(listOf(ids, home), id, MOST_IDS)
+        if (id !== null) push(listOf(ids, home), id, MAX_IDS)
       }
     },
     forget(operation, path) {

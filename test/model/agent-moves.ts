@@ -1,4 +1,4 @@
-import { ABORT_PATIENCE, type JobMemory, type Step, decide } from '../../runner-agent/src/jobs/decide.js'
+import { ABORT_TIMEOUTS, type JobMemory, type Step, decide } from '../../runner-agent/src/jobs/decide.js'
 import type { JobFacts } from '../../runner-agent/src/jobs/facts.js'
 import { ABSENT, type Fact, present, unknown } from '../../runner-agent/src/host/fact.js'
 import type { Claim, Started } from '../../runner-agent/src/spool/job-folder.js'
@@ -50,7 +50,7 @@ function look(world: World, job: AgentJob, blind: Blind, old: ReadonlySet<OldFau
   const abort = job.abort ?? (facts.abort.kind === 'present' ? NO_ABORT_YET : null)
   const memory: JobMemory = {
     bootId: world.host.boot,
-    patience: ABORT_PATIENCE,
+    abortTimeouts: ABORT_TIMEOUTS,
     before: job.before,
     child: job.child === 'ended' ? { how: 'the supervisor ended' } : job.child,
     abort,
@@ -140,12 +140,12 @@ function restOf(world: World): Fact<readonly number[]> {
   return isAlive(world) || world.host.playbook === 'running' ? present([1]) : ABSENT
 }
 
-/** Time passes for the patience of an abort. */
+/** The timeouts of an abort pass. */
 function later(world: World, { abort }: AgentJob): World {
   if (abort === null) return world
-  const askedMs = abort.askedMs < ABORT_PATIENCE.processesMs ? ABORT_PATIENCE.processesMs : ABORT_PATIENCE.supervisorMs
-  const forced = abort.forced === null ? null : { ...abort.forced, ms: ABORT_PATIENCE.supervisorMs }
-  const toldMs = abort.toldMs === null ? null : ABORT_PATIENCE.supervisorMs
+  const askedMs = abort.askedMs < ABORT_TIMEOUTS.processesMs ? ABORT_TIMEOUTS.processesMs : ABORT_TIMEOUTS.supervisorMs
+  const forced = abort.forced === null ? null : { ...abort.forced, ms: ABORT_TIMEOUTS.supervisorMs }
+  const toldMs = abort.toldMs === null ? null : ABORT_TIMEOUTS.supervisorMs
   return change.job(world, { abort: { askedMs, toldMs, forced } })
 }
 

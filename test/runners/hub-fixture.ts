@@ -10,7 +10,7 @@ import pino from 'pino'
 import { WebSocketServer } from 'ws'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection } from '../../control-plane/src/runners/socket/connection.js'
-import type { HubOptions } from '../../control-plane/src/runners/registration/hub-options.js'
+import type { HubDependencies } from '../../control-plane/src/runners/registration/hub-options.js'
 import { createRunnerHub } from '../../control-plane/src/runners/registration/hub/hub.js'
 import { createJoinTokens } from '../../control-plane/src/runners/registration/join/tokens.js'
 import type { Store } from '../../control-plane/src/store/store.js'
@@ -55,7 +55,7 @@ export type HubFixture = Awaited<ReturnType<typeof startHub>>
 
 /** A hub behind a real server on a free port, with a real database in a folder of its own and a clock to turn. */
 export async function startHub(
-  options: Partial<Pick<HubOptions, 'heartbeatMs' | 'limits'>> & { readonly store?: (store: Store) => Store } = {},
+  options: Partial<Pick<HubDependencies, 'heartbeatMs' | 'limits'>> & { readonly store?: (store: Store) => Store } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-hub-'))
   const opened = await openTestStore(folder)
@@ -88,7 +88,10 @@ export async function startHub(
     limits: options.limits,
   })
   const tokens = createJoinTokens({
-    ...{ store, clock, random: randomBytes, log },
+    store,
+    clock,
+    random: randomBytes,
+    log,
     fingerprint: () => fingerprintOfService(TEST_SERVICE),
   })
 

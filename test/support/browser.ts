@@ -17,7 +17,7 @@ export interface Browser {
   cookiesOf(origin: string): Map<string, string>
 }
 
-const MOST_STEPS = 20
+const MAX_STEPS = 20
 
 /** @param places origins that are elsewhere than their names say: address as the browser has it → where to ask */
 export function createBrowser(places: Readonly<Record<string, string>> = {}): Browser {
@@ -47,7 +47,7 @@ export function createBrowser(places: Readonly<Record<string, string>> = {}): Br
   async function go(first: URL, stopsAt: (address: URL) => boolean, form?: URLSearchParams): Promise<Page> {
     let address = first
     let sending = form
-    for (let step = 0; step < MOST_STEPS; step += 1) {
+    for (let step = 0; step < MAX_STEPS; step += 1) {
       if (stopsAt(address)) return { address, status: 0, body: {}, text: '' }
       const response = await ask(address, sending)
       sending = undefined

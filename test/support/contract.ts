@@ -37,7 +37,7 @@ interface Document {
 const DOCUMENT_PATH = new URL('../../control-plane/client/openapi.json', import.meta.url)
 
 /** Larger bodies are only looked at from outside: they are long outputs, and checking one takes long. */
-const MOST_BODY_CHARACTERS = 2 * 1024 * 1024
+const MAX_BODY_CHARACTERS = 2 * 1024 * 1024
 
 /** Paths with pages for people and with the runners' socket: not part of the document. */
 const NOT_DESCRIBED = /^\/api\/v2\/(docs|rte\/socket)(\/|$)/
@@ -147,7 +147,7 @@ function* headerComplaints(name: string, pointer: string, value: string | null):
 }
 
 function* bodyComplaints(pointer: string, body: string): Generator<string> {
-  if (body.length > MOST_BODY_CHARACTERS) return
+  if (body.length > MAX_BODY_CHARACTERS) return
   let value: unknown
   try {
     value = JSON.parse(body)

@@ -17,10 +17,10 @@ import { writeAll } from './write-all.js'
  */
 const MAGIC = 'HOLDFAST-BACKUP 1'
 /** Longest first line that is read, in bytes. */
-const LONGEST_FIRST_LINE = 4096
+const MAX_FIRST_LINE = 4096
 const NEWLINE = 0x0a
 /** Longest line that is read, in characters. A written line has the rows of some megabytes. */
-const LONGEST_LINE = 64 * 1024 * 1024
+const MAX_LINE = 64 * 1024 * 1024
 
 /** Writes records as a backup into an open file. @param passphrase null: the backup is not encrypted */
 export async function writeRecords(
@@ -70,7 +70,7 @@ export async function* readRecords(path: string, passphrase: string | null): Asy
     for await (const piece of text as AsyncIterable<string>) {
       const parts = (rest + piece).split('\n')
       rest = parts.pop() ?? ''
-      if (rest.length > LONGEST_LINE) throw new BackupError('damaged', 'The backup is damaged: a line never ends')
+      if (rest.length > MAX_LINE) throw new BackupError('damaged', 'The backup is damaged: a line never ends')
       for (const line of parts) yield readRecord(line)
     }
   } catch (error) {
@@ -107,7 +107,7 @@ async function readFirstLine(path: string): Promise<{ readonly length: number; r
     throw new BackupError('no_backup', `${path} cannot be read: ${messageOf(error)}`)
   })
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(LONGEST_FIRST_LINE), 0, LONGEST_FIRST_LINE, 0)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_FIRST_LINE), 0, MAX_FIRST_LINE, 0)
     const end = buffer.subarray(0, bytesRead).indexOf(NEWLINE)
     const line = buffer.toString('utf8', 0, Math.max(0, end))
     if (line === MAGIC) return { length: end + 1, recipe: null }

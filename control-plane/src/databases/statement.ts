@@ -20,7 +20,7 @@ const MARKS: Readonly<Record<Dialect, (nth: number) => string>> = {
 }
 
 /** How many values a list may put into a statement. */
-const MOST_VALUES = 1000
+const MAX_VALUES = 1000
 
 /**
  * Fills a statement of a form. A placeholder for a value becomes a parameter; a list becomes several. Inside of a text or
@@ -30,7 +30,7 @@ const MOST_VALUES = 1000
 export function fillStatement(text: string, dialect: Dialect, value: (placeholder: string) => unknown): Statement {
   const values: BoundValue[] = []
   const mark = (one: BoundValue) => {
-    if (values.push(one) > MOST_VALUES) throw new DatabaseProblem(`the query has more than ${MOST_VALUES} values`)
+    if (values.push(one) > MAX_VALUES) throw new DatabaseProblem(`the query has more than ${MAX_VALUES} values`)
     return MARKS[dialect](values.length)
   }
   const fill = (part: SqlPart): string => {

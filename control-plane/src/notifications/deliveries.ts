@@ -17,7 +17,7 @@ import { MAIL_LANE, TEST_EVENT, laneOf } from './events.js'
 import type { Outbox } from './outbox.js'
 
 /** How many old deliveries one write removes. */
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 
 /** The log of deliveries, for admins. */
 export interface Deliveries {
@@ -79,10 +79,10 @@ export function createDeliveries(deps: {
     async sweep() {
       if (keepMs === null) return
       const before = clock.now() - keepMs
-      let removed = MOST_AT_ONCE
-      while (removed === MOST_AT_ONCE) {
+      let removed = MAX_AT_ONCE
+      while (removed === MAX_AT_ONCE) {
         removed = await store.write('notifications.sweep', (queries) =>
-          deleteEndedDeliveries(queries, before, MOST_AT_ONCE),
+          deleteEndedDeliveries(queries, before, MAX_AT_ONCE),
         )
       }
     },

@@ -5,7 +5,7 @@ import { type MailSettings, isMailAddress } from './mail-settings.js'
 import { ATTEMPT_MS } from './outbox.js'
 
 /** Longest text of a problem that is stored, in characters. The limit is needed because a server may answer anything. */
-const MOST_PROBLEM = 300
+const MAX_PROBLEM = 300
 
 /** Makes what sends a mail. @param settings null: there is no mail server */
 export function createMails(settings: MailSettings | null): Attempt {
@@ -70,5 +70,5 @@ function mailProblem(error: unknown): DeliveryProblem {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
   const isRefused = code === 'EENVELOPE' && typeof responseCode === 'number' && responseCode >= 500
   const text = messageOf(error).replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-  return new DeliveryProblem(text.slice(0, MOST_PROBLEM), isRefused, { cause: error })
+  return new DeliveryProblem(text.slice(0, MAX_PROBLEM), isRefused, { cause: error })
 }

@@ -27,9 +27,9 @@ export const ATTEMPT_MS = 10_000
 const LEASE_MS = 2 * MINUTE
 
 /** Most attempts of one node at the same time. */
-const MOST_AT_ONCE = 16
+const MAX_AT_ONCE = 16
 /** Most attempts of one lane on this node at the same time. */
-const MOST_OF_LANE = 2
+const MAX_OF_LANE = 2
 
 /** How long a stop waits for attempts before they are cut off, in milliseconds. */
 const STOP_MS = 2000
@@ -79,7 +79,7 @@ class NodeOutbox implements Outbox {
   async look(): Promise<void> {
     const { store, clock } = this.#deps
     while (this.#hasPlace()) {
-      const found = await listDue(store.read, clock.now(), this.#busyLanes(), MOST_AT_ONCE)
+      const found = await listDue(store.read, clock.now(), this.#busyLanes(), MAX_AT_ONCE)
       let begun = 0
       for (const { id, lane } of found) {
         if (!this.#hasPlace() || this.#busyLanes().includes(lane)) continue
@@ -107,7 +107,7 @@ class NodeOutbox implements Outbox {
   }
 
   #hasPlace(): boolean {
-    return !this.#isClosing && this.#running.size < MOST_AT_ONCE
+    return !this.#isClosing && this.#running.size < MAX_AT_ONCE
   }
 
   #busyLanes(): string[] {
@@ -184,7 +184,7 @@ async function allEnded(attempts: ReadonlySet<Promise<void>>): Promise<void> {
 function fullLanes(lanes: Iterable<string>): string[] {
   const counts = new Map<string, number>()
   for (const lane of lanes) counts.set(lane, (counts.get(lane) ?? 0) + 1)
-  return [...counts].filter(([, count]) => count >= MOST_OF_LANE).map(([lane]) => lane)
+  return [...counts].filter(([, count]) => count >= MAX_OF_LANE).map(([lane]) => lane)
 }
 
 function endOf({ attempts, event }: Delivery, problem: DeliveryProblem | null, now: number): AttemptEnd {

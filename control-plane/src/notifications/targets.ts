@@ -17,7 +17,7 @@ import { ownerOfTarget } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
 
 /** Most targets. Every event may become one delivery for each of them. */
-const MOST_TARGETS = 50
+const MAX_TARGETS = 50
 
 /** What an admin sets for a target. */
 export interface TargetWish {
@@ -70,8 +70,8 @@ export function createTargets(deps: {
       const row = { name, url, secret, events, isEnabled, createdAt: clock.now(), createdBy: by }
       const target = await store.write('notifications.target', async (queries) => {
         // Counted here, because no other request can add a target between this and the commit.
-        if ((await countTargets(queries)) >= MOST_TARGETS) {
-          throw new ConflictError('too_many_targets', `There may be ${MOST_TARGETS} notification targets`)
+        if ((await countTargets(queries)) >= MAX_TARGETS) {
+          throw new ConflictError('too_many_targets', `There may be ${MAX_TARGETS} notification targets`)
         }
         return insertTarget(queries, row)
       })

@@ -13,7 +13,7 @@ import { MAIL_LANE, laneOf } from './events.js'
 import { type NotificationWords, eventNameOf } from './words.js'
 
 /** Most events that one transaction turns into deliveries. */
-const MOST_AT_ONCE = 50
+const MAX_AT_ONCE = 50
 
 /** What telling needs of other parts. */
 export interface TellingDependencies {
@@ -59,11 +59,11 @@ export function createTelling({ store, clock, words, newUid }: TellingDependenci
 
   return {
     async look() {
-      let events = await listEvents(store.read, MOST_AT_ONCE)
+      let events = await listEvents(store.read, MAX_AT_ONCE)
       while (events.length > 0) {
         const found = events
         await store.write('notifications.tell', (queries) => tell(queries, found))
-        events = found.length < MOST_AT_ONCE ? [] : await listEvents(store.read, MOST_AT_ONCE)
+        events = found.length < MAX_AT_ONCE ? [] : await listEvents(store.read, MAX_AT_ONCE)
       }
     },
   }

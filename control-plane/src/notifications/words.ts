@@ -3,9 +3,9 @@ import type { NotificationEvent, ToldJob } from '../store/service/notification-e
 import type { TargetEvent } from './events.js'
 
 /** Longest line, in characters. Longer texts of people are cut. */
-const MOST_LINE = 300
+const MAX_LINE = 300
 /** Longest message of an approval, in characters. */
-const MOST_TEXT = 4000
+const MAX_TEXT = 4000
 
 /** Makes the texts for receivers. They have no extra variables. No text of a person becomes a header or markup. */
 export interface NotificationWords {
@@ -51,7 +51,7 @@ function contentOf(event: NotificationEvent, linkOf: (id: number) => string | nu
   const job = { ...jobOf(event.job), url: linkOf(event.job.id) }
   if (event.kind === 'job') return { job }
   const { title, message, roles } = event
-  return { job, approval: { title, message: message === null ? null : shortened(message, MOST_TEXT), roles } }
+  return { job, approval: { title, message: message === null ? null : shortened(message, MAX_TEXT), roles } }
 }
 
 function jobOf(job: ToldJob): object {
@@ -61,7 +61,7 @@ function jobOf(job: ToldJob): object {
     form: job.form,
     target: job.target,
     status: job.status,
-    status_reason: job.reason === null ? null : shortened(job.reason, MOST_LINE),
+    status_reason: job.reason === null ? null : shortened(job.reason, MAX_LINE),
     user: job.user,
     user_type: job.userType,
     runner: job.runner,
@@ -107,7 +107,7 @@ function jobLines(event: Exclude<NotificationEvent, { kind: 'runner' }>): string
   const givers = roles.length === 0 ? 'an admin' : `${roles.join(', ')} or an admin`
   return [
     ...(title === null ? [] : [line(title)]),
-    ...(message === null ? [] : [shortened(message, MOST_TEXT), '']),
+    ...(message === null ? [] : [shortened(message, MAX_TEXT), '']),
     ...lines,
     line(`May approve: ${givers}`),
   ]
@@ -120,7 +120,7 @@ function runnerLines({ runner }: Extract<NotificationEvent, { kind: 'runner' }>)
 
 /** One line without control characters: a line break in a subject would begin another header. */
 function line(text: string): string {
-  return shortened(text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' '), MOST_LINE)
+  return shortened(text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' '), MAX_LINE)
 }
 
 function shortened(text: string, most: number): string {

@@ -18,10 +18,10 @@ import {
 import { nextStart, nextStarts, requireTiming } from './times.js'
 
 /** Most schedules of one account. */
-const MOST_SCHEDULES = 100
+const MAX_SCHEDULES = 100
 
 /** Most characters of the values of a schedule, as JSON. */
-const MOST_VALUES = 262_144
+const MAX_VALUES = 262_144
 
 /** The schedules as their owners and admins see and change them. */
 export interface Schedules {
@@ -82,8 +82,8 @@ export function createSchedules({ launching, clock }: ScheduleDependencies): Sch
       const times = { nextAt: nextStart(wish, createdAt), createdAt }
       return store.write('schedules.create', async (queries) => {
         // Counted here, because no other request can add a schedule between this and the commit.
-        if ((await countSchedules(queries, caller.id)) >= MOST_SCHEDULES) {
-          throw new ConflictError('too_many_schedules', `An account may have ${MOST_SCHEDULES} schedules`)
+        if ((await countSchedules(queries, caller.id)) >= MAX_SCHEDULES) {
+          throw new ConflictError('too_many_schedules', `An account may have ${MAX_SCHEDULES} schedules`)
         }
         return insertSchedule(queries, wish, owner, times)
       })
@@ -133,8 +133,8 @@ export function launchOf({ form, values, credentials, isVerbose }: ScheduleWish)
  * @throws what `requireMayLaunch` throws, TooLargeError, RefusedValuesError for values with passwords
  */
 async function requireLaunchable(launching: LaunchDependencies, caller: Caller, wish: ScheduleWish): Promise<void> {
-  if (JSON.stringify(wish.values).length > MOST_VALUES) {
-    throw new TooLargeError('schedule_too_large', `The values of a schedule may have ${MOST_VALUES} characters`)
+  if (JSON.stringify(wish.values).length > MAX_VALUES) {
+    throw new TooLargeError('schedule_too_large', `The values of a schedule may have ${MAX_VALUES} characters`)
   }
   const { form } = await requireMayLaunch(launching, caller, launchOf(wish))
   const { subforms } = await launching.forms.contextOf(form)

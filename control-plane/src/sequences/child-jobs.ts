@@ -63,14 +63,14 @@ export async function prepareChildJob(
   const { credentials, credentialFields } = launch
   const inputs = { values, credentials, credentialFields, secrets }
   const jobType = job.job_type
-  const told = { artifacts, notifications: notifications && JSON.stringify(notifications) }
+  const common = { artifacts, notifications: notifications && JSON.stringify(notifications) }
   try {
     const nestedSequence = nested && (await prepareSequence(deps, launcher, settings, nested, inputs))
     const prepared = nestedSequence ?? (await prepareJob(deps, launcher, { settings, ...inputs }))
     const sequence = nestedSequence && { jobType, ...nestedSequence.sequence }
     const problem = accountProblem(launcherName(job), launcher) ?? parentProblem ?? prepared.problem
     const files = await filesOf(deps, job.id, prepared.extravars)
-    return { ...prepared, ...told, identifier, problem, files, sequence }
+    return { ...prepared, ...common, identifier, problem, files, sequence }
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error
     const { shown } = splitVariables(values, secrets)
@@ -84,7 +84,7 @@ export async function prepareChildJob(
     const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
     // Others read this message too, so it must not say "your".
     const problem = error.message.replace(/^Your roles/, `The roles of ${launcherName(job)}`)
-    return { ...told, identifier, runner: null, problem, columns, secret: null, files: [], sequence }
+    return { ...common, identifier, runner: null, problem, columns, secret: null, files: [], sequence }
   }
 }
 

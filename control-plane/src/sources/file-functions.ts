@@ -4,11 +4,11 @@ import { readYaml } from '../yaml-text.js'
 import { SourceProblem } from './question.js'
 
 /** Largest file that a form can read. */
-const LARGEST_FILE_BYTES = 8 * 1024 * 1024
+const MAX_FILE_BYTES = 8 * 1024 * 1024
 /** Most entries of a list. */
 const MAX_ENTRIES = 10_000
 /** A recursive list of deeper folders is refused. */
-const DEEPEST_FOLDER = 20
+const MAX_DEPTH = 20
 
 /** Reads files for forms, below one folder. */
 export interface FormFiles {
@@ -48,7 +48,7 @@ export function createFormFiles(folder: string): FormFiles {
     const real = await placeOf(path)
     const found = await stat(real)
     if (!found.isFile()) throw new SourceProblem(`${path} is no file`)
-    if (found.size > LARGEST_FILE_BYTES) throw new SourceProblem(`the file ${path} is too large`)
+    if (found.size > MAX_FILE_BYTES) throw new SourceProblem(`the file ${path} is too large`)
     return readFile(real, 'utf8')
   }
 
@@ -76,7 +76,7 @@ export function createFormFiles(folder: string): FormFiles {
             entries.push(metadata ? await detailsOf(name, whole, isFolder) : name)
           }
           if (!recursive || !isFolder) continue
-          if (depth === DEEPEST_FOLDER) throw new SourceProblem(`${path} has folders deeper than ${DEEPEST_FOLDER}`)
+          if (depth === MAX_DEPTH) throw new SourceProblem(`${path} has folders deeper than ${MAX_DEPTH}`)
           await walk(whole, depth + 1)
         }
       }

@@ -32,7 +32,7 @@ const LIMIT_MS = 5000
 const READY_MS = 60_000
 const TOO_LONG = `jq took longer than ${LIMIT_MS} ms`
 /** Most filters that wait. */
-const MOST_WAITING = 500
+const MAX_WAITING = 500
 
 /**
  * The thread is made when the first filter comes, and works on one filter at a time. Each filter ends in its result, in
@@ -91,7 +91,7 @@ export function createJqThread(timers: Timers, script = new URL('./jq-worker.js'
   return {
     run(value, filter) {
       if (closed) return Promise.reject(new SourceProblem('the service is stopping'))
-      if (waiting.length >= MOST_WAITING) return Promise.reject(new SourceProblem('too many filters of jq wait'))
+      if (waiting.length >= MAX_WAITING) return Promise.reject(new SourceProblem('too many filters of jq wait'))
       return new Promise((resolve, reject) => {
         waiting.push({ value, filter, resolve, reject })
         goOn()

@@ -31,12 +31,12 @@ const KEEP_MS = 60_000
 /** How long a failure is kept as the answer, in milliseconds. So a source that fails is not asked again at once. */
 const KEEP_FAILED_MS = 3_000
 /** The longest time that an answer is kept, whatever its field says, in milliseconds. */
-const KEEP_MOST_MS = 24 * 60 * 60_000
+const MAX_KEEP_MS = 24 * 60 * 60_000
 /**
  * Most questions that one source gets at a time. The others wait, and their time limit runs while they wait. So a slow source
  * delays nothing but the questions to itself.
  */
-const MOST_OF_SOURCE = 8
+const MAX_OF_SOURCE = 8
 
 /**
  * Makes the {@link Sources}. A question first waits for its turn, then it is asked, then it is answered. People who ask the
@@ -48,7 +48,7 @@ export function createSources(deps: SourcesDependencies): Sources {
   const cache = createAnswerCache(deps.steady)
   const shared = new Map<string, Promise<Answer>>()
   const open = new Set<AbortController>()
-  const turns = createTurns(MOST_OF_SOURCE)
+  const turns = createTurns(MAX_OF_SOURCE)
   let closed = false
 
   async function ask(asked: Asked, asker: Asker): Promise<Answer> {
@@ -105,7 +105,7 @@ export function createSources(deps: SourcesDependencies): Sources {
       if (running) return running
       const answer = ask(asked, asker).then((got) => {
         shared.delete(key)
-        cache.keep(key, got, got.ok ? Math.min(asked.keepMs ?? KEEP_MS, KEEP_MOST_MS) : KEEP_FAILED_MS)
+        cache.keep(key, got, got.ok ? Math.min(asked.keepMs ?? KEEP_MS, MAX_KEEP_MS) : KEEP_FAILED_MS)
         return got
       })
       shared.set(key, answer)
@@ -120,7 +120,7 @@ export function createSources(deps: SourcesDependencies): Sources {
   }
 }
 
-/** A key of the source that a question goes to. Questions with one key share the limit {@link MOST_OF_SOURCE}. */
+/** A key of the source that a question goes to. Questions with one key share the limit {@link MAX_OF_SOURCE}. */
 function sourceOf(question: Question): string {
   if (question.kind === 'query') return JSON.stringify(question.config ?? null)
   if (question.name === 'fnSsh') return `fnSsh ${String(question.given[1])}`

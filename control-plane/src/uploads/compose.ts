@@ -2,7 +2,7 @@ import type { Ground } from '../ground/ground.js'
 import type { Store } from '../store/store.js'
 import type { UploadQuotas } from './room.js'
 import { createUploadSweeper } from './sweeper.js'
-import { type UploadFolderOptions, openUploadFolder } from './upload-folder.js'
+import { type UploadFolderDependencies, openUploadFolder } from './upload-folder.js'
 import { createUploads } from './uploads.js'
 
 /** What uploads need of the settings. Sizes are in bytes. */
@@ -18,7 +18,7 @@ export interface UploadSettings {
 export interface UploadNeeds {
   readonly store: Store
   /** The free bytes of a disk. Left out: the system is asked. */
-  readonly freeBytes?: UploadFolderOptions['freeBytes']
+  readonly freeBytes?: UploadFolderDependencies['freeBytes']
 }
 
 /** The parts of this room, ready to use. */

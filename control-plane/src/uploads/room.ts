@@ -20,7 +20,7 @@ const GIB = 1024 * MIB
  * doubled, but no more than the largest step is added.
  */
 const FIRST_STEP = MIB
-const LARGEST_STEP = 16 * MIB
+const MAX_STEP = 16 * MIB
 /** After so many bytes, a claim stores how much of the file is on the disk already. */
 const NOTE_EVERY = 16 * MIB
 /** After this time a claim is stored again although it has not changed, in milliseconds. This shows that it is in use. */
@@ -123,7 +123,7 @@ export function createUploadRooms(deps: {
 }
 
 function stepAfter(claimed: number): number {
-  return Math.min(Math.max(claimed, FIRST_STEP), LARGEST_STEP)
+  return Math.min(Math.max(claimed, FIRST_STEP), MAX_STEP)
 }
 
 function quotaOfUser(bytes: number): TooLargeError {

@@ -60,7 +60,7 @@ export interface UploadFolder {
 }
 
 /** What {@link openUploadFolder} needs. */
-export interface UploadFolderOptions {
+export interface UploadFolderDependencies {
   readonly path: string
   readonly random: (bytes: number) => Buffer
   /** The free bytes of the disk of a path. Left out: the system is asked. */
@@ -68,8 +68,8 @@ export interface UploadFolderOptions {
 }
 
 /** Opens the folder. Makes it when it does not exist. */
-export async function openUploadFolder(options: UploadFolderOptions): Promise<UploadFolder> {
-  const { path, random, freeBytes = freeBytesOf } = options
+export async function openUploadFolder(deps: UploadFolderDependencies): Promise<UploadFolder> {
+  const { path, random, freeBytes = freeBytesOf } = deps
   await mkdir(path, { recursive: true, mode: 0o700 })
   const root = await realpath(path)
 

@@ -14,7 +14,7 @@ from holdfast_job.event_pipe import REPORT
 
 _READ_BYTES = 256 * 1024
 _ORDER = b'{"order":'
-_MOST_DIGITS = 12
+_MAX_DIGITS = 12
 _REPORT_BYTES = 4096
 
 
@@ -78,7 +78,7 @@ class EventRelay:
             return
         events = self._events()
         digits, comma, rest = line[len(_ORDER) :].partition(b",")
-        if not line.startswith(_ORDER) or not comma or not digits.isdigit() or len(digits) > _MOST_DIGITS:
+        if not line.startswith(_ORDER) or not comma or not digits.isdigit() or len(digits) > _MAX_DIGITS:
             self._drop()
             return
         numbered = b'%s%d,%s' % (_ORDER, events.next_order(), rest)

@@ -11,7 +11,7 @@ from holdfast_job.output_marks import without_marks
 
 _HEAD_BYTES = 256 * 1024
 _TAIL_BYTES = 64 * 1024
-_MOST_INVENTORIES = 3
+_MAX_INVENTORIES = 3
 _MAX_NAME = 200
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -32,7 +32,7 @@ def remarks_of(text):
     """Sentences for people about what the run did differently from what they may have meant."""
     squeezed = "".join(text.split())
     remarks = []
-    for path in list(dict.fromkeys(_UNPARSED.findall(squeezed)))[:_MOST_INVENTORIES]:
+    for path in list(dict.fromkeys(_UNPARSED.findall(squeezed)))[:_MAX_INVENTORIES]:
         name = os.path.basename(path)[:_MAX_NAME]
         why = " it begins with #! and is not executable" if _is_idle_script(path) else " its output says why"
         remarks.append("ansible could not read the inventory %s:%s" % (name, why))

@@ -146,7 +146,7 @@ def _read(path):
 class Ladder:
     """Ends a job in steps. Each step is harder than the one before. It is done as soon as no process is left.
 
-    `steps` are (signal, seconds of patience); the last one, SIGKILL, is repeated. `must_end` is a pid that is never given up:
+    `steps` are (signal, seconds until the next one); the last one, SIGKILL, is repeated. `must_end` is a pid that is never given up:
     others that cannot be killed (another user's, or stuck in the kernel) are given up after a while and named in `left`.
     """
 
@@ -179,11 +179,11 @@ class Ladder:
 
     def _take_step(self, now):
         if self._steps:
-            number, patience = self._steps.pop(0)
+            number, wait = self._steps.pop(0)
         else:
-            number, patience = signal.SIGKILL, _KILL_AGAIN_RARELY if self._has_tried_long_enough(now) else _KILL_AGAIN_EVERY
+            number, wait = signal.SIGKILL, _KILL_AGAIN_RARELY if self._has_tried_long_enough(now) else _KILL_AGAIN_EVERY
             self._give_up_at = self._give_up_at or now + _GIVE_UP_AFTER
         members = self._tree.signal(number)
         if not self.first_signalled:
             self.first_signalled = frozenset(process.pid for process in members)
-        self._step_ends = now + patience
+        self._step_ends = now + wait

@@ -54,31 +54,31 @@ export interface BlobTransfer {
 }
 
 /** What a transfer of blobs needs. */
-export interface BlobTransferOptions {
+export interface BlobTransferDependencies {
   readonly cache: BlobCache
   readonly send: (message: AgentMessage) => void
   /** A job that gets nothing for so long is given up, in milliseconds. */
-  readonly patienceMs: number
+  readonly timeoutMs: number
   /** Largest blob taken, in bytes. */
   readonly maxBlobBytes: number
 }
 
 /** The blobs that come over one connection. */
-export function createBlobTransfer(options: BlobTransferOptions): BlobTransfer {
-  return new ConnectionBlobs(options)
+export function createBlobTransfer(deps: BlobTransferDependencies): BlobTransfer {
+  return new ConnectionBlobs(deps)
 }
 
 class ConnectionBlobs implements BlobTransfer {
-  readonly #options: BlobTransferOptions
+  readonly #deps: BlobTransferDependencies
   readonly #wanted = new Map<string, Wanted>()
   readonly #waiters = new Set<Waiter>()
   readonly #watch: NodeJS.Timeout
 
-  constructor(options: BlobTransferOptions) {
-    this.#options = options
+  constructor(deps: BlobTransferDependencies) {
+    this.#deps = deps
     this.#watch = setInterval(() => {
       this.#giveUpStalled()
-    }, options.patienceMs / 4)
+    }, deps.timeoutMs / 4)
     this.#watch.unref()
   }
 
@@ -131,7 +131,7 @@ class ConnectionBlobs implements BlobTransfer {
 
   #ask({ key }: Waiter, hashes: string[]): void {
     for (let first = 0; first < hashes.length; first += HASHES_PER_MESSAGE) {
-      this.#options.send({
+      this.#deps.send({
         type: 'want',
         job_id: key.jobId,
         run_id: key.runId,
@@ -195,7 +195,7 @@ class ConnectionBlobs implements BlobTransfer {
   }
 
   #giveUpStalled(): void {
-    const tooLongAgo = performance.now() - this.#options.patienceMs
+    const tooLongAgo = performance.now() - this.#deps.timeoutMs
     for (const waiter of this.#waiters) {
       if (waiter.lastProgress < tooLongAgo)
         this.#fail(waiter, new TransferStalledError("the control plane sent no more of the job's files"))
@@ -208,10 +208,10 @@ class ConnectionBlobs implements BlobTransfer {
    * @returns true when the blob is whole and in the cache
    */
   #takePart(blob: Wanted, frame: BlobFrame): boolean {
-    if (frame.size > this.#options.maxBlobBytes) throw new TransferError('a file is larger than this agent takes')
+    if (frame.size > this.#deps.maxBlobBytes) throw new TransferError('a file is larger than this agent takes')
     if (frame.offset === 0) {
       blob.incoming?.discard()
-      blob.incoming = this.#options.cache.receive(frame.sha256)
+      blob.incoming = this.#deps.cache.receive(frame.sha256)
     }
     if (blob.incoming?.received !== frame.offset) return false
     blob.incoming.append(frame.payload)

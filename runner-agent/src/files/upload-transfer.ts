@@ -34,28 +34,28 @@ export interface UploadTransfer {
 }
 
 /** What a transfer of uploads needs. */
-export interface UploadTransferOptions {
+export interface UploadTransferDependencies {
   readonly send: (message: AgentMessage) => void
   /** An upload of which nothing came for so long is given up, in milliseconds. */
-  readonly patienceMs: number
+  readonly timeoutMs: number
 }
 
 /** The uploads that come over one connection. */
-export function createUploadTransfer(options: UploadTransferOptions): UploadTransfer {
-  return new ConnectionUploads(options)
+export function createUploadTransfer(deps: UploadTransferDependencies): UploadTransfer {
+  return new ConnectionUploads(deps)
 }
 
 class ConnectionUploads implements UploadTransfer {
-  readonly #options: UploadTransferOptions
+  readonly #deps: UploadTransferDependencies
   readonly #awaited = new Set<Awaited>()
   readonly #watch: NodeJS.Timeout
   #isOver = false
 
-  constructor(options: UploadTransferOptions) {
-    this.#options = options
+  constructor(deps: UploadTransferDependencies) {
+    this.#deps = deps
     this.#watch = setInterval(() => {
       this.#giveUpStalled()
-    }, options.patienceMs / 4)
+    }, deps.timeoutMs / 4)
     this.#watch.unref()
   }
 
@@ -79,7 +79,7 @@ class ConnectionUploads implements UploadTransfer {
         signal.addEventListener('abort', () => {
           failed(signal.reason as Error)
         })
-        this.#options.send({
+        this.#deps.send({
           type: 'want_upload',
           job_id: key.jobId,
           run_id: key.runId,
@@ -119,7 +119,7 @@ class ConnectionUploads implements UploadTransfer {
   }
 
   #giveUpStalled(): void {
-    const tooLongAgo = performance.now() - this.#options.patienceMs
+    const tooLongAgo = performance.now() - this.#deps.timeoutMs
     for (const one of this.#awaited) {
       if (one.lastProgress < tooLongAgo)
         one.failed(new TransferStalledError('the control plane sent no more of an uploaded file'))

@@ -27,7 +27,7 @@ export interface Keyring {
 }
 
 /** What the keyring needs. */
-export interface KeyringOptions {
+export interface KeyringDependencies {
   readonly statePath: string
   readonly log: Logger
   /** True when no job is in the spool or on its way there. */
@@ -35,7 +35,7 @@ export interface KeyringOptions {
 }
 
 /** A keyring that begins with the keys of the state folder. */
-export function createKeyring(loaded: Identity, { statePath, log, isIdle }: KeyringOptions): Keyring {
+export function createKeyring(loaded: Identity, { statePath, log, isIdle }: KeyringDependencies): Keyring {
   let today = loaded
   let next: Identity | null = null
   let used = loaded

@@ -72,7 +72,7 @@ export interface Trust {
 }
 
 /** Where trust is kept, and what the settings say about it. */
-export interface TrustOptions {
+export interface TrustDependencies {
   readonly statePath: string
   /** The fingerprint that the settings name, or null. */
   readonly given: string | null
@@ -83,7 +83,7 @@ export interface TrustOptions {
 /**
  * @throws Error when the file cannot be read, because then nobody may be trusted
  */
-export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
+export function openTrust({ statePath, given, now, log }: TrustDependencies): Trust {
   let refused: UntrustedService | null = null
   let atHand: string | null = null
   let claim: ServiceClaim | null = null

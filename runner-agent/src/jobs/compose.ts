@@ -1,16 +1,16 @@
 import type { Ground } from '../ground.js'
 import { readBootId } from '../host/processes.js'
 import type { Trust } from '../identity/trust.js'
-import { ABORT_PATIENCE } from './decide.js'
-import { createHostJobs, type HostJobs, type HostJobsOptions } from './host-jobs.js'
+import { ABORT_TIMEOUTS } from './decide.js'
+import { createHostJobs, type HostJobs, type HostJobsDependencies } from './host-jobs.js'
 import { createOwnership } from './ownership.js'
 import { createSpoolLoading, type SpoolLoading } from './spool-loading.js'
 
 /** What the composition of this room adds by itself. */
-type Own = 'log' | 'now' | 'after' | 'bootId' | 'patience' | 'ownership' | 'ownMaxJobs' | 'spoolMaxBytes'
+type Own = 'log' | 'now' | 'after' | 'bootId' | 'abortTimeouts' | 'ownership' | 'ownMaxJobs' | 'spoolMaxBytes'
 
 /** What this room needs of other rooms. */
-export interface JobsNeeds extends Omit<HostJobsOptions, Own> {
+export interface JobsNeeds extends Omit<HostJobsDependencies, Own> {
   readonly trust: Trust
 }
 
@@ -32,7 +32,7 @@ export function composeJobs(
     now,
     after,
     bootId: readBootId(),
-    patience: ABORT_PATIENCE,
+    abortTimeouts: ABORT_TIMEOUTS,
     ownership: createOwnership(trust),
     ownMaxJobs: maxJobs,
     spoolMaxBytes,

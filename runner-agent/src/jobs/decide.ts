@@ -11,7 +11,7 @@ export interface JobMemory {
   readonly before: JobFacts | null
   readonly child: SupervisorChild
   readonly abort: AbortMemory | null
-  readonly patience: AbortPatience
+  readonly abortTimeouts: AbortTimeouts
   /** The end for which this process took the start and that is not written yet. */
   readonly unstarted: KnownEnd | null
   /** Why the folder cannot be written, after too many failed writes for a job that was never started; else null. */
@@ -29,7 +29,7 @@ export interface AbortMemory {
 }
 
 /** After how many milliseconds an abort no longer waits for the supervisor. */
-export interface AbortPatience {
+export interface AbortTimeouts {
   /** The processes of the job are ended in its place. */
   readonly processesMs: number
   /** It is ended as well. */
@@ -40,7 +40,7 @@ export interface AbortPatience {
  * A supervisor that works sends SIGKILL after 15 s. After 45 s it gives up on processes that cannot be ended, and writes the
  * end. A supervisor that does not is stuck.
  */
-export const ABORT_PATIENCE: AbortPatience = { processesMs: 25_000, supervisorMs: 60_000 }
+export const ABORT_TIMEOUTS: AbortTimeouts = { processesMs: 25_000, supervisorMs: 60_000 }
 
 /** What happens next with a job; nothing of it has happened yet. */
 export type Step =
@@ -87,11 +87,11 @@ export function decide(facts: JobFacts, memory: JobMemory): Step {
 /**
  * The supervisor runs, or may run. So the playbook goes on, whatever the folder says, until somebody asks for an abort.
  */
-function decideRunning(facts: JobFacts, { abort, before, patience }: JobMemory): Step {
+function decideRunning(facts: JobFacts, { abort, before, abortTimeouts }: JobMemory): Step {
   if (abort !== null) {
     // Without its folder the supervisor cannot hear of the abort.
     const isDeaf = isSure(facts, before) && facts.folder.kind === 'absent'
-    const step = isDeaf ? force(abort, true) : decideForce(facts, abort, patience)
+    const step = isDeaf ? force(abort, true) : decideForce(facts, abort, abortTimeouts)
     if (step !== null) return step
     if (abort.toldMs === null || abort.toldMs >= TELL_AGAIN_MS) return { do: 'ask abort' }
   }
@@ -106,9 +106,9 @@ function decideRunning(facts: JobFacts, { abort, before, patience }: JobMemory):
 }
 
 /** An abort. It does not wait for ever for a supervisor that is stuck or cannot be told. */
-function decideForce(facts: JobFacts, abort: AbortMemory, patience: AbortPatience): Step | null {
-  if (abort.askedMs >= patience.supervisorMs) return force(abort, true)
-  if (abort.askedMs < patience.processesMs) return null
+function decideForce(facts: JobFacts, abort: AbortMemory, abortTimeouts: AbortTimeouts): Step | null {
+  if (abort.askedMs >= abortTimeouts.supervisorMs) return force(abort, true)
+  if (abort.askedMs < abortTimeouts.processesMs) return null
   // A supervisor that does not know of the abort would write another end.
   return force(abort, facts.abort.kind !== 'present')
 }
@@ -120,8 +120,8 @@ function force(abort: AbortMemory, supervisor: boolean): Step | null {
 }
 
 /** The spool is away (its disk is not mounted), or the folder cannot be looked at: that says nothing about the job. */
-function decideOutOfSight(facts: JobFacts, { abort, patience }: JobMemory): Step {
-  const step = abort !== null && abort.askedMs >= patience.processesMs ? force(abort, true) : null
+function decideOutOfSight(facts: JobFacts, { abort, abortTimeouts }: JobMemory): Step {
+  const step = abort !== null && abort.askedMs >= abortTimeouts.processesMs ? force(abort, true) : null
   return step ?? wait(`its folder cannot be looked at${unknownCodeOf(facts.folder)}`)
 }
 

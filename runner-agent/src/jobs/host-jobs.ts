@@ -2,11 +2,11 @@ import type { BlobFrame } from '@holdfast/protocol'
 import type { BlobCache } from '../files/blob-cache.js'
 import type { UploadStore } from '../files/upload-store.js'
 import type { JobFolder } from '../spool/job-folder.js'
-import { createIntake, type Intake, type IntakeOptions, type IntakePort, type Refusal } from './intake.js'
+import { createIntake, type Intake, type IntakeDependencies, type IntakePort, type Refusal } from './intake.js'
 import { refOfKey } from './job-refs.js'
 import { effectiveMaxJobs, refusalOf } from './offer-refusal.js'
 import { createSession, type Session, type SessionPort } from './session.js'
-import { SpooledRuns, type SpooledRunsOptions } from './spooled-runs.js'
+import { SpooledRuns, type SpooledRunsDependencies } from './spooled-runs.js'
 import { type JobMessage, WorkMessages } from './work-messages.js'
 
 /**
@@ -16,7 +16,8 @@ import { type JobMessage, WorkMessages } from './work-messages.js'
 const ALONE_MS = 60_000
 
 /** What the jobs of a host need. */
-export interface HostJobsOptions extends SpooledRunsOptions, Pick<IntakeOptions, 'bootId' | 'now' | 'openSecrets'> {
+export interface HostJobsDependencies
+  extends SpooledRunsDependencies, Pick<IntakeDependencies, 'bootId' | 'now' | 'openSecrets'> {
   readonly cache: BlobCache
   readonly uploadStore: UploadStore
   readonly ownMaxJobs: number
@@ -81,12 +82,12 @@ export interface HostJobsFigures {
 }
 
 /** The jobs of a host whose spool was not read yet. */
-export function createHostJobs(options: HostJobsOptions): HostJobs {
-  return new SpooledHostJobs(options)
+export function createHostJobs(deps: HostJobsDependencies): HostJobs {
+  return new SpooledHostJobs(deps)
 }
 
 class SpooledHostJobs implements HostJobs {
-  readonly #options: HostJobsOptions
+  readonly #deps: HostJobsDependencies
   readonly #runs: SpooledRuns
   readonly #intake: Intake
   readonly #messages: WorkMessages
@@ -97,12 +98,12 @@ class SpooledHostJobs implements HostJobs {
   /** Ends the wait for a control plane. */
   #waitNoMore = (): void => undefined
 
-  constructor(options: HostJobsOptions) {
-    const { log, ownership, playbook } = options
-    this.#options = options
-    this.#runs = new SpooledRuns(options, () => this.#session)
+  constructor(deps: HostJobsDependencies) {
+    const { log, ownership, playbook } = deps
+    this.#deps = deps
+    this.#runs = new SpooledRuns(deps, () => this.#session)
     this.#intake = createIntake({
-      ...options,
+      ...deps,
       service: () => ownership.atHand,
       withFiles: playbook.localFolder === null,
       refusal: () => this.#refusal(),
@@ -120,7 +121,7 @@ class SpooledHostJobs implements HostJobs {
   }
 
   async load(): Promise<void> {
-    const { log, spool, after } = this.#options
+    const { log, spool, after } = this.#deps
     const folders = await spool.list()
     for (const folder of folders) this.#runs.addUnjudged(folder)
     if (folders.length === 0) return
@@ -136,7 +137,7 @@ class SpooledHostJobs implements HostJobs {
 
   connected(port: SessionPort): void {
     this.#judge()
-    this.#session = createSession(port, this.#options)
+    this.#session = createSession(port, this.#deps)
     void this.#announce(this.#session)
   }
 
@@ -157,13 +158,13 @@ class SpooledHostJobs implements HostJobs {
 
   limit(maxJobs: number | null): void {
     this.#adminMaxJobs = maxJobs
-    this.#options.changed()
+    this.#deps.changed()
   }
 
   drain(): void {
     this.#draining = true
     this.#intake.refuseAll('draining', 'the runner is stopping')
-    this.#options.changed()
+    this.#deps.changed()
   }
 
   abortAll(): void {
@@ -179,7 +180,7 @@ class SpooledHostJobs implements HostJobs {
       claimingJobs: this.#intake.claiming,
       maxJobs: this.#maxJobs,
       // A runner with a problem says that it drains, so the control plane offers nothing.
-      draining: this.#draining || this.#options.problem() !== null,
+      draining: this.#draining || this.#deps.problem() !== null,
       spooledJobs: this.#runs.size,
       spoolBytes: this.#runs.spoolBytes,
       unacknowledgedBytes: this.#session?.sender.unacknowledged() ?? 0,
@@ -196,7 +197,7 @@ class SpooledHostJobs implements HostJobs {
   }
 
   get #maxJobs(): number {
-    return effectiveMaxJobs(this.#adminMaxJobs ?? this.#options.ownMaxJobs, this.#options.mostJobs())
+    return effectiveMaxJobs(this.#adminMaxJobs ?? this.#deps.ownMaxJobs, this.#deps.mostJobs())
   }
 
   #judge(): void {
@@ -205,7 +206,7 @@ class SpooledHostJobs implements HostJobs {
   }
 
   #refusal(): Refusal | null {
-    const { problem, hostProblem, spoolMaxBytes } = this.#options
+    const { problem, hostProblem, spoolMaxBytes } = this.#deps
     return refusalOf({
       problem: problem(),
       hostProblem: hostProblem(),
@@ -224,7 +225,7 @@ class SpooledHostJobs implements HostJobs {
     if (this.#session === port) this.#session.attach(run)
     if (this.#aborting) run.abort()
     run.begin()
-    this.#options.changed()
+    this.#deps.changed()
   }
 
   /** Lists the spool. It waits for claims that are being written: such a job is in the list, or was never claimed. */

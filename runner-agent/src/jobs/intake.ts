@@ -43,7 +43,7 @@ export interface IntakePort {
 }
 
 /** What the intake needs. */
-export interface IntakeOptions {
+export interface IntakeDependencies {
   readonly spool: Spool
   readonly cache: BlobCache
   readonly uploadStore: UploadStore
@@ -82,21 +82,21 @@ export interface Intake {
 }
 
 /** An intake without offers yet. */
-export function createIntake(options: IntakeOptions): Intake {
-  return new OfferIntake(options)
+export function createIntake(deps: IntakeDependencies): Intake {
+  return new OfferIntake(deps)
 }
 
 class OfferIntake implements Intake {
-  readonly #options: IntakeOptions
+  readonly #deps: IntakeDependencies
   readonly #log: Logger
   /** By the name of the job's folder. */
   readonly #reservations = new Map<string, Reservation>()
   readonly #claims = new Set<Promise<void>>()
   #trouble: { readonly text: string; readonly at: number } | null = null
 
-  constructor(options: IntakeOptions) {
-    this.#options = options
-    this.#log = options.log
+  constructor(deps: IntakeDependencies) {
+    this.#deps = deps
+    this.#log = deps.log
   }
 
   get count(): number {
@@ -116,19 +116,19 @@ class OfferIntake implements Intake {
     const name = folderNameOf(key)
     // The same offer came twice: the answer to the first one is on its way.
     if (this.#reservations.has(name)) return
-    const refusal = this.#pastRefusal(key) ?? this.#options.refusal() ?? this.#secretsRefusal(order)
+    const refusal = this.#pastRefusal(key) ?? this.#deps.refusal() ?? this.#secretsRefusal(order)
     if (refusal) {
       this.#refuse(key, port, refusal)
       return
     }
     const cancel = new AbortController()
-    const reservation: Reservation = { key, port, cancel, service: this.#options.service(), state: 'gathering' }
+    const reservation: Reservation = { key, port, cancel, service: this.#deps.service(), state: 'gathering' }
     this.#reservations.set(name, reservation)
     void this.#take(reservation, order)
       .finally(() => {
         if (this.#reservations.get(name) === reservation) this.#reservations.delete(name)
       })
-      .then(() => this.#options.cache.trim())
+      .then(() => this.#deps.cache.trim())
       .catch((error: unknown) => {
         this.#log.error({ job: key.jobId, error }, 'cannot clear up after an offer')
       })
@@ -161,7 +161,7 @@ class OfferIntake implements Intake {
   /** Prepares a job and claims it, or refuses it. */
   async #take(reservation: Reservation, order: JobOrder): Promise<void> {
     const { key, cancel } = reservation
-    const { spool } = this.#options
+    const { spool } = this.#deps
     let staged: StagedJob | null = null
     try {
       staged = await spool.stage(key)
@@ -183,13 +183,13 @@ class OfferIntake implements Intake {
   }
 
   async #prepare({ port, cancel }: Reservation, order: JobOrder, staged: StagedJob): Promise<void> {
-    const { cache, uploadStore, withFiles } = this.#options
+    const { cache, uploadStore, withFiles } = this.#deps
     const { transfer, uploads } = port
     await prepareJob(order, staged, { cache, uploadStore, withFiles, transfer, uploads, signal: cancel.signal })
   }
 
   async #claim({ service, port }: Reservation, order: JobOrder, staged: StagedJob): Promise<void> {
-    const { spool, now, bootId, claimed } = this.#options
+    const { spool, now, bootId, claimed } = this.#deps
     await writeSynced(join(staged.path, 'claim.json'), claimText(order, now(), bootId, service))
     const folder = await spool.admit(staged)
     this.#trouble = null
@@ -203,7 +203,7 @@ class OfferIntake implements Intake {
 
   #refuseFailed({ key, port }: Reservation, error: unknown): void {
     // When the disk of the spool is away, nothing is wrong with the job: it may be offered again.
-    const away = this.#options.spool.problem()
+    const away = this.#deps.spool.problem()
     const code = away === null ? refusalCodeOf(error) : 'busy'
     const message = away ?? describeError(error)
     if (code === 'busy') {
@@ -215,7 +215,7 @@ class OfferIntake implements Intake {
   /** Refuses a job whose secrets cannot be opened now: they never can be, and a playbook must not run without them. */
   #secretsRefusal(order: JobOrder): Refusal | null {
     try {
-      this.#options.openSecrets(order)
+      this.#deps.openSecrets(order)
       return null
     } catch (error) {
       return { code: 'files_failed', message: describeError(error) }
@@ -225,7 +225,7 @@ class OfferIntake implements Intake {
   /** Refuses a run that was over before. When that cannot be looked up now, the job may be offered again. */
   #pastRefusal(key: JobKey): Refusal | null {
     try {
-      return this.#options.spool.isPast(key) ? RAN_BEFORE : null
+      return this.#deps.spool.isPast(key) ? RAN_BEFORE : null
     } catch (error) {
       return {
         code: 'busy',
@@ -247,8 +247,8 @@ const RAN_BEFORE: Refusal = {
 function refusalCodeOf(error: unknown): RefusalCode {
   if (error instanceof BlobGoneError) return 'files_changed'
   if (isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS')) return 'spool_full'
-  // These troubles are of the host and its disk, and they pass. So the job may be offered again, however often. A file that
-  // is not there (ENOENT) went with the spool or the cache, and they may be back by now.
+  // Such a trouble of the host or its disk passes. So the job may be offered again, however often. A file that is not
+  // there (ENOENT) went with the spool or the cache, and these may be back by now.
   const isOverSoon = isPassing(error) || isErrno(error, 'ENOENT') || error instanceof TransferStalledError
   return isOverSoon ? 'busy' : 'files_failed'
 }

@@ -9,7 +9,7 @@ import type { Claim, JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { createStreamFile } from '../spool/stream-file.js'
 import type { SupervisorWatch } from '../spool/supervisor-watch.js'
-import { type AbortMemory, type AbortPatience, decide, type JobMemory, type Step } from './decide.js'
+import { type AbortMemory, type AbortTimeouts, decide, type JobMemory, type Step } from './decide.js'
 import { type JobFacts, readFacts, type SupervisorChild } from './facts.js'
 import { askAbort, endLost, endUnstarted, forceAbort, giveUp, startJob, type StepServices } from './steps.js'
 
@@ -45,7 +45,7 @@ const MAX_FAILED_WRITES = 10
 export interface JobRunServices extends StepServices {
   readonly log: Logger
   readonly supervisors: Pick<SupervisorWatch, 'look' | 'lookAtTorn'>
-  readonly patience: AbortPatience
+  readonly abortTimeouts: AbortTimeouts
 }
 
 /** What a job tells its owner. */
@@ -200,8 +200,8 @@ export class JobRun {
   }
 
   #memory(): JobMemory {
-    const { bootId, patience } = this.#services
-    const memory = { bootId, patience, before: this.#before, child: this.#child, abort: this.#abortNow() }
+    const { bootId, abortTimeouts } = this.#services
+    const memory = { bootId, abortTimeouts, before: this.#before, child: this.#child, abort: this.#abortNow() }
     return { ...memory, unstarted: this.#unstarted, unwritable: this.#unwritable }
   }
 

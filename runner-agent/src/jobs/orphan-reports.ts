@@ -17,15 +17,15 @@ export interface OrphanReports {
 }
 
 /** How reports are sent, and what they say of a job's control plane. */
-export interface OrphanReportsOptions {
+export interface OrphanReportsDependencies {
   readonly send: (message: AgentMessage) => void
   /** The control plane that a job belongs to, when it is not the one at hand. */
   readonly foreignService: (folder: JobFolder) => string | null
 }
 
 /** The reports of a connection that has just begun. */
-export function createOrphanReports({ send, foreignService }: OrphanReportsOptions): OrphanReports {
-  const told = new Set<string>()
+export function createOrphanReports({ send, foreignService }: OrphanReportsDependencies): OrphanReports {
+  const reported = new Set<string>()
   const waiting: JobRun[] = []
   let underWay: string | null = null
 
@@ -48,8 +48,8 @@ export function createOrphanReports({ send, foreignService }: OrphanReportsOptio
 
   const add = (run: JobRun, how?: 'anew'): void => {
     const { runId } = run.folder.key
-    if (told.has(runId) && how !== 'anew') return
-    told.add(runId)
+    if (reported.has(runId) && how !== 'anew') return
+    reported.add(runId)
     if (!waiting.includes(run)) waiting.push(run)
     next()
   }
@@ -57,7 +57,7 @@ export function createOrphanReports({ send, foreignService }: OrphanReportsOptio
   return {
     add,
     ended(run) {
-      if (told.has(run.folder.key.runId)) add(run, 'anew')
+      if (reported.has(run.folder.key.runId)) add(run, 'anew')
     },
     answered(runId) {
       if (underWay !== runId) return

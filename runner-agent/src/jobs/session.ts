@@ -9,7 +9,7 @@ import { createOrphanReports, type OrphanReports } from './orphan-reports.js'
 import type { Ownership } from './ownership.js'
 
 /** An offered job is given up when none of its files came for so long, in milliseconds. */
-const FILES_PATIENCE_MS = 60_000
+const FILES_TIMEOUT_MS = 60_000
 /** Largest single file of a playbook folder. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024 * 1024
 /** Pause before the streams of a job that could not be read are tried again, in milliseconds. */
@@ -55,10 +55,10 @@ export function createSession(
   const transfer = createBlobTransfer({
     cache,
     send,
-    patienceMs: FILES_PATIENCE_MS,
+    timeoutMs: FILES_TIMEOUT_MS,
     maxBlobBytes: MAX_FILE_BYTES,
   })
-  const uploads = createUploadTransfer({ send, patienceMs: FILES_PATIENCE_MS })
+  const uploads = createUploadTransfer({ send, timeoutMs: FILES_TIMEOUT_MS })
   const orphans = createOrphanReports({ send, foreignService: (folder) => ownership.foreignService(folder) })
   return {
     sender,

@@ -7,7 +7,7 @@ import type { Ownership } from './ownership.js'
 import type { Session } from './session.js'
 
 /** What the runs of the spool need. */
-export interface SpooledRunsOptions extends Omit<JobRunServices, 'giveUp'> {
+export interface SpooledRunsDependencies extends Omit<JobRunServices, 'giveUp'> {
   /** Removes what is left of the container of a run; null or absent: there are none. It never fails. */
   readonly removeContainer?: ((runId: string) => Promise<void>) | null
   readonly spool: Spool
@@ -22,7 +22,7 @@ export interface SpooledRunsOptions extends Omit<JobRunServices, 'giveUp'> {
  * stored its end, or until a person had it forgotten.
  */
 export class SpooledRuns {
-  readonly #options: SpooledRunsOptions
+  readonly #deps: SpooledRunsDependencies
   readonly #services: JobRunServices
   readonly #session: () => Session | null
   /** By run id: a database that was lost or restored gives the same job number again. */
@@ -34,9 +34,9 @@ export class SpooledRuns {
   #incomplete = 0
 
   /** @param session the connection over which the agent is approved now; null: there is none */
-  constructor(options: SpooledRunsOptions, session: () => Session | null) {
-    this.#options = options
-    this.#services = { ...options, giveUp: (key) => options.spool.giveUp(key) }
+  constructor(deps: SpooledRunsDependencies, session: () => Session | null) {
+    this.#deps = deps
+    this.#services = { ...deps, giveUp: (key) => deps.spool.giveUp(key) }
     this.#session = session
   }
 
@@ -86,7 +86,7 @@ export class SpooledRuns {
       },
       removed: (removed) => {
         this.#remove(removed)
-        this.#options.changed()
+        this.#deps.changed()
         // The control plane learns from the next list of the spool that a job is lost. Each connection begins with one.
         if (!removed.forgotten) this.#session()?.reconnect('a job was removed from the spool by hand')
       },
@@ -106,8 +106,8 @@ export class SpooledRuns {
     const found = [...this.#unjudged]
     this.#unjudged.clear()
     for (const run of found) run.begin()
-    this.#options.log.info({ jobs: found.length, running: this.running }, 'jobs taken up from the spool')
-    this.#options.changed()
+    this.#deps.log.info({ jobs: found.length, running: this.running }, 'jobs taken up from the spool')
+    this.#deps.changed()
   }
 
   /** The control plane has stored the end. A job that has not ended here goes on, and leaves the spool when it ends. */
@@ -122,7 +122,7 @@ export class SpooledRuns {
     const { key } = run.folder
     this.#session()?.detach(run)
     // This line of the log is the only trace that is left of the job.
-    this.#options.log.warn(
+    this.#deps.log.warn(
       { job: key.jobId, run: key.runId, state: run.state },
       'a person had the control plane forget this job; it is removed',
     )
@@ -132,7 +132,7 @@ export class SpooledRuns {
   /** The jobs as the control plane hears of them at the beginning of a connection. */
   list(): SpooledJob[] {
     return this.all().map((run): SpooledJob => {
-      const service = this.#options.ownership.foreignService(run.folder)
+      const service = this.#deps.ownership.foreignService(run.folder)
       const listed = { ...refOfKey(run.folder.key), ...run.replica.lengths(), ended: run.state === 'ended' }
       return service === null ? listed : { ...listed, service }
     })
@@ -150,11 +150,11 @@ export class SpooledRuns {
     if (run.forgotten || this.#settled.has(key.runId)) this.#remove(run)
     else this.#session()?.orphans.ended(run)
     this.#session()?.sender.wake()
-    this.#options.changed()
+    this.#deps.changed()
   }
 
   #remove(run: JobRun): void {
-    const { log, ownership, playbook, removeContainer, spool } = this.#options
+    const { log, ownership, playbook, removeContainer, spool } = this.#deps
     const { key } = run.folder
     this.#unjudged.delete(run)
     this.#runs.delete(key.runId)

@@ -12,7 +12,7 @@ import type { SpooledRuns } from './spooled-runs.js'
 export type JobMessage = Exclude<WorkMessage, { type: 'settings' }>
 
 /** What the messages act on. */
-export interface WorkMessagesOptions {
+export interface WorkMessagesDependencies {
   readonly runs: SpooledRuns
   readonly intake: Intake
   readonly ownership: Ownership
@@ -23,15 +23,15 @@ export interface WorkMessagesOptions {
 
 /** Carries out what the control plane says about jobs. */
 export class WorkMessages {
-  readonly #options: WorkMessagesOptions
+  readonly #deps: WorkMessagesDependencies
 
-  constructor(options: WorkMessagesOptions) {
-    this.#options = options
+  constructor(deps: WorkMessagesDependencies) {
+    this.#deps = deps
   }
 
   /** @param at the connection that the message came over */
   take(message: JobMessage, at: Session): void {
-    const { runs, intake } = this.#options
+    const { runs, intake } = this.#deps
     switch (message.type) {
       case 'resume':
         for (const job of message.jobs) this.#resume(at, job)
@@ -61,13 +61,13 @@ export class WorkMessages {
         this.#abort(message, at)
         return
       default:
-        this.#settle(message, at)
+        this.#carryOut(message, at)
     }
   }
 
   /** What happens with a job about which the control plane has decided. */
-  #settle(message: Extract<JobMessage, { type: 'end_stored' | 'forget' | 'adopt' }>, at: Session): void {
-    const { runs, intake } = this.#options
+  #carryOut(message: Extract<JobMessage, { type: 'end_stored' | 'forget' | 'adopt' }>, at: Session): void {
+    const { runs, intake } = this.#deps
     const run = runs.find(message)
     switch (message.type) {
       case 'end_stored':
@@ -83,7 +83,7 @@ export class WorkMessages {
   }
 
   #resume(at: Session, job: ResumedJob): void {
-    const { runs, log } = this.#options
+    const { runs, log } = this.#deps
     at.orphans.answered(job.run_id)
     const run = runs.find(job)
     if (!run) return
@@ -109,7 +109,7 @@ export class WorkMessages {
 
   /** An admin has the control plane at hand take over a job of another one. */
   #adopt(at: Session, run: JobRun): void {
-    const { ownership, isCurrent, log } = this.#options
+    const { ownership, isCurrent, log } = this.#deps
     ownership
       .takeOver(run.folder)
       .then(() => {
@@ -121,7 +121,7 @@ export class WorkMessages {
   }
 
   #abort(ref: JobRef, at: Session): void {
-    const { runs, intake } = this.#options
+    const { runs, intake } = this.#deps
     const run = runs.find(ref)
     if (run) {
       run.abort()

@@ -5,7 +5,7 @@ import type { Trust } from '../identity/trust.js'
 import { socketAddress, transportDoubt } from './address.js'
 import { createBackOff } from './back-off.js'
 import { type AgentHandshake, createHandshake } from './handshake.js'
-import { createHello, type HelloOptions } from './hello.js'
+import { createHello, type HelloDependencies } from './hello.js'
 import { createListener } from './listener.js'
 import { createLink, type Link, type LinkEvents } from './link.js'
 
@@ -25,7 +25,7 @@ export interface LinkSettings {
 export interface LinkNeeds {
   readonly keyring: Keyring
   readonly trust: Trust
-  readonly hello: Omit<HelloOptions, 'now'>
+  readonly hello: Omit<HelloDependencies, 'now'>
   readonly events: LinkEvents
 }
 

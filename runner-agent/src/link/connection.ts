@@ -35,7 +35,7 @@ export type Welcome = Extract<ServerMessage, { type: 'welcome' }>
 export type WorkMessage = Exclude<ServerMessage, Welcome | Proof | { type: 'challenge' }>
 
 /** How to dial the control plane. */
-export interface ConnectionOptions {
+export interface ConnectionDependencies {
   readonly address: string
   readonly tlsVerify: boolean
   /** The proxy to dial through, or null. */
@@ -90,8 +90,8 @@ export interface Connection {
 type State = 'dialling' | 'greeting' | 'proven' | 'welcomed' | 'closed'
 
 /** Dials the control plane. */
-export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
-  const { address, tlsVerify, proxy } = options
+export function openConnection(deps: ConnectionDependencies, events: ConnectionEvents): Connection {
+  const { address, tlsVerify, proxy } = deps
   const socket = new WebSocket(address, SUBPROTOCOL, {
     perMessageDeflate: false,
     maxPayload: MAX_SOCKET_MESSAGE_BYTES,
@@ -99,7 +99,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     rejectUnauthorized: tlsVerify,
     ...(proxy ? { agent: new ProxyAgent(proxy) } : {}),
   })
-  return followConnection(socket, null, options.handshake(), events)
+  return followConnection(socket, null, deps.handshake(), events)
 }
 
 /**

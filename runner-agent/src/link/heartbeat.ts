@@ -5,7 +5,7 @@ const LOOKS_PER_HEARTBEAT = 4
 const MAX_SILENT_LOOKS = 2 * LOOKS_PER_HEARTBEAT
 
 /** What the watch over a connection looks at and calls. */
-export interface HeartbeatOptions {
+export interface HeartbeatDependencies {
   readonly heartbeatMs: number
   /** Bytes that came over the connection so far: any traffic counts as life. */
   readonly bytesRead: () => number
@@ -21,7 +21,7 @@ export interface HeartbeatOptions {
  * second check after it.
  * @returns a function that ends the watch
  */
-export function watchHeartbeat({ heartbeatMs, bytesRead, beat, dead }: HeartbeatOptions): () => void {
+export function watchHeartbeat({ heartbeatMs, bytesRead, beat, dead }: HeartbeatDependencies): () => void {
   let heardBytes = bytesRead()
   let silentLooks = 0
   let looks = 0

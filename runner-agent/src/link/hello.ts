@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { Identity } from '../identity/identity.js'
 
 /** What the hello says about this process. */
-export interface HelloOptions {
+export interface HelloDependencies {
   readonly generation: number
   /** Tells this process from another one of the same generation, which has a copy of its state folder. */
   readonly instance: string
@@ -19,23 +19,23 @@ export interface HelloOptions {
 }
 
 /** What the agent says about itself: the payload of each hello. */
-export function createHello(options: HelloOptions): (identity: Identity) => string {
-  const { now } = options
+export function createHello(deps: HelloDependencies): (identity: Identity) => string {
+  const { now } = deps
   return (identity) => {
     const said: HelloPayload = {
-      name: options.name,
+      name: deps.name,
       identity_key: identity.identityPublicKey,
       sealing_key: identity.sealingPublicKey,
-      generation: options.generation,
-      instance: options.instance,
+      generation: deps.generation,
+      instance: deps.instance,
       contract: CONTRACT,
       speaks: NEWEST_CONTRACT,
-      version: options.version,
-      ansible_version: options.ansibleVersion(),
+      version: deps.version,
+      ansible_version: deps.ansibleVersion(),
       host: hostname(),
-      max_jobs: options.maxJobs,
-      isolation: options.isolation(),
-      join_token: options.joinToken,
+      max_jobs: deps.maxJobs,
+      isolation: deps.isolation(),
+      join_token: deps.joinToken,
       succession: [...identity.succession],
       clock: now().getTime(),
     }

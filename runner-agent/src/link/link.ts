@@ -4,7 +4,7 @@ import type { BackOff } from './back-off.js'
 import {
   type Connection,
   type ConnectionEnd,
-  type ConnectionOptions,
+  type ConnectionDependencies,
   openConnection,
   type Welcome,
   type WorkMessage,
@@ -43,13 +43,13 @@ export interface Link {
 }
 
 /** How to dial, and what comes before. */
-export interface LinkOptions extends ConnectionOptions {
+export interface LinkDependencies extends ConnectionDependencies {
   /** Is awaited before each dial. Never rejects. */
   readonly prepare?: () => Promise<void>
 }
 
 /** A link that dials. It does so after `start`. */
-export function createLink(options: LinkOptions, backOff: BackOff, events: LinkEvents, log: Logger): Link {
+export function createLink(deps: LinkDependencies, backOff: BackOff, events: LinkEvents, log: Logger): Link {
   const stopping = new AbortController()
   let running: Promise<void> = Promise.resolve()
   let connection: Connection | null = null
@@ -60,7 +60,7 @@ export function createLink(options: LinkOptions, backOff: BackOff, events: LinkE
     const proven = (): void => {
       backOff.reset()
     }
-    connection = openConnection(options, {
+    connection = openConnection(deps, {
       ...events,
       welcome: (welcome, current) => {
         connects += 1
@@ -81,7 +81,7 @@ export function createLink(options: LinkOptions, backOff: BackOff, events: LinkE
 
   const keepConnected = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await options.prepare?.()
+      await deps.prepare?.()
       if (stopping.signal.aborted) return
       const end = await connectOnce()
       if (stopping.signal.aborted) return

@@ -19,7 +19,7 @@ const REQUEST_MS = 5_000
 const LISTEN_AGAIN_MS = 5_000
 
 /** Where the agent listens, and what each connection needs. */
-export interface ListenerOptions {
+export interface ListenerDependencies {
   readonly host: string
   /** 0: any free port; the log says which. */
   readonly port: number
@@ -34,12 +34,12 @@ export interface ListenerOptions {
  * key of the control plane gets more than public keys. When a newer connection is welcomed, the older one is closed: the
  * control plane welcomes only the connection that it works with.
  */
-export function createListener(options: ListenerOptions, events: LinkEvents, log: Logger): Link {
-  return new InboundLink(options, events, log)
+export function createListener(deps: ListenerDependencies, events: LinkEvents, log: Logger): Link {
+  return new InboundLink(deps, events, log)
 }
 
 class InboundLink implements Link {
-  readonly #options: ListenerOptions
+  readonly #deps: ListenerDependencies
   readonly #events: LinkEvents
   readonly #log: Logger
   readonly #server: Server
@@ -55,8 +55,8 @@ class InboundLink implements Link {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(options: ListenerOptions, events: LinkEvents, log: Logger) {
-    this.#options = options
+  constructor(deps: ListenerDependencies, events: LinkEvents, log: Logger) {
+    this.#deps = deps
     this.#events = events
     this.#log = log
     this.#server = createBoundedServer()
@@ -82,7 +82,7 @@ class InboundLink implements Link {
   }
 
   start(): void {
-    if (!this.#isClosed) this.#server.listen(this.#options.port, this.#options.host)
+    if (!this.#isClosed) this.#server.listen(this.#deps.port, this.#deps.host)
   }
 
   async close(): Promise<void> {
@@ -96,7 +96,7 @@ class InboundLink implements Link {
   }
 
   async #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-    await this.#options.prepare()
+    await this.#deps.prepare()
     if (this.#isClosed || request.url !== INBOUND_SOCKET_PATH) {
       stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
       return
@@ -107,7 +107,7 @@ class InboundLink implements Link {
   }
 
   #follow(socket: WebSocket, network: Socket): void {
-    const connection = followConnection(socket, network, this.#options.handshake(), {
+    const connection = followConnection(socket, network, this.#deps.handshake(), {
       ...this.#events,
       welcome: (welcome, current) => {
         this.#welcome(welcome, current)

@@ -22,7 +22,7 @@ export interface DiskWatch {
 }
 
 /** What the watch looks at and what it prepares. */
-export interface DiskWatchOptions {
+export interface DiskWatchDependencies {
   readonly statePath: string
   /** Writes what must be there before work begins. Called at once, and each time the disk can be written again. */
   readonly prepare: () => Promise<void>
@@ -30,7 +30,7 @@ export interface DiskWatchOptions {
 }
 
 /** Looks at the disk once, and from then on until it is closed. */
-export async function watchDisk({ statePath, prepare, log }: DiskWatchOptions): Promise<DiskWatch> {
+export async function watchDisk({ statePath, prepare, log }: DiskWatchDependencies): Promise<DiskWatch> {
   let problem: string | null = null
   let isPrepared = false
   let isClosed = false

@@ -9,7 +9,7 @@ import type { FaultContext, FaultKind } from './fault-kind.js'
 import { runnerFaults } from './runner-faults.js'
 
 /** In seconds: far more than a job waits in the queue, or than a runner may be silent. */
-const LONGEST_JUMP = 6 * 3600
+const MAX_JUMP = 6 * 3600
 
 const DOWN = { between: [200, 5000] } as const
 const drawn = (chance: Chance, span: { readonly between: readonly [number, number] } = DOWN): number =>
@@ -29,8 +29,8 @@ export function faultKinds(onFile: boolean): FaultKind[] {
 
 /** Each clock by hours, forwards or back. */
 async function moveClocks({ chaos, chance }: FaultContext): Promise<void> {
-  chaos.faults.moveClock(chance.between(-LONGEST_JUMP, LONGEST_JUMP), 'runner')
-  chaos.faults.moveClock(chance.between(-LONGEST_JUMP, LONGEST_JUMP), 'control plane')
+  chaos.faults.moveClock(chance.between(-MAX_JUMP, MAX_JUMP), 'runner')
+  chaos.faults.moveClock(chance.between(-MAX_JUMP, MAX_JUMP), 'control plane')
   await pause(drawn(chance))
   chaos.faults.moveClock(0)
 }

@@ -3,8 +3,8 @@ import type { Chance } from '../kit/seed.js'
 import type { FaultContext, FaultKind } from './fault-kind.js'
 
 /** Most faults at the same time: they shall meet, and the product shall still get somewhere between them. */
-const MOST_AT_ONCE = 3
-const LONGEST_GAP_MS = 2500
+const MAX_AT_ONCE = 3
+const MAX_GAP_MS = 2500
 
 /** What was injected. */
 export interface Injected {
@@ -24,7 +24,7 @@ export async function injectFaults(
   const missed: string[] = []
   const underWay = new Set<Promise<void>>()
   for (let number = 1; !until.aborted; number += 1) {
-    await pause(chance.between(100, LONGEST_GAP_MS), undefined, { signal: until }).catch(() => undefined)
+    await pause(chance.between(100, MAX_GAP_MS), undefined, { signal: until }).catch(() => undefined)
     if (until.aborted) break
     const kind = draw(kinds, chance)
     // Each fault draws from a stream of its own, so that what it draws does not depend on when others do.
@@ -35,7 +35,7 @@ export async function injectFaults(
       .catch((error: unknown) => void missed.push(`${kind.name}: ${String(error)}`))
       .finally(() => underWay.delete(injection))
     underWay.add(injection)
-    if (underWay.size >= MOST_AT_ONCE) await Promise.race(underWay)
+    if (underWay.size >= MAX_AT_ONCE) await Promise.race(underWay)
   }
   await Promise.all(underWay)
   return { counts, missed }

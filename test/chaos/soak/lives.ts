@@ -18,7 +18,7 @@ export interface Lives {
   close(): Promise<void>
 }
 
-const LONGEST_DOWN_MS = 4000
+const MAX_DOWN_MS = 4000
 
 /** Of agents that are started again: so many are in a PID namespace of their own, where that can be had. */
 const NAMESPACE_SHARE = 0.3
@@ -35,7 +35,7 @@ export function watchLives(product: Product, chance: Chance, namespaces: Namespa
     for (;;) {
       await Promise.race([processOf(program).exited, closed])
       if (closing.signal.aborted) return
-      const downMs = chance.between(0, LONGEST_DOWN_MS)
+      const downMs = chance.between(0, MAX_DOWN_MS)
       if (!isCalm) await pause(downMs, undefined, { signal: closing.signal }).catch(() => undefined)
       restarts[program] += 1
       if (program === 'agent') await startAgent()

@@ -32,7 +32,7 @@ or wrong; then jobs with a false end, jobs whose playbook was ended by Holdfast,
 only when all of these are 0; 2 for wrong arguments.
 `
 
-const MOST_MINUTES = 600
+const MAX_MINUTES = 600
 const NODE_COUNTS = [1, 2, 3] as const
 
 /** @throws Error with one line that says what is wrong; null: only the help was asked for */
@@ -50,8 +50,7 @@ export function readOptions(args: readonly string[], random: () => number): Soak
   })
   if (values.help) return null
   const minutes = Number(values.minutes)
-  if (!(minutes > 0 && minutes <= MOST_MINUTES))
-    throw new Error(`--minutes must be above 0 and at most ${MOST_MINUTES}`)
+  if (!(minutes > 0 && minutes <= MAX_MINUTES)) throw new Error(`--minutes must be above 0 and at most ${MAX_MINUTES}`)
   const seed = values.seed === undefined ? Math.floor(random() * 2 ** 31) : Number(values.seed)
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number')
   const nodes = NODE_COUNTS.find((count) => String(count) === values.nodes)

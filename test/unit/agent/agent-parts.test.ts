@@ -229,7 +229,7 @@ describe('the transfer of blobs', () => {
     ({ kind: 'blob', sha256, offset, size: 10, payload: Buffer.from(text).subarray(offset, offset + length) }) as const
   const key = (jobId: number) => ({ jobId, runId: String(jobId).repeat(32).slice(0, 32) })
 
-  async function setting(name: string, patienceMs = 60_000) {
+  async function setting(name: string, timeoutMs = 60_000) {
     const asked: number[] = []
     const cache = await openCache(join(folder, name), 1000)
     const transfer = createBlobTransfer({
@@ -237,7 +237,7 @@ describe('the transfer of blobs', () => {
       send: (message) => {
         if (message.type === 'want') asked.push(message.job_id)
       },
-      patienceMs,
+      timeoutMs,
       maxBlobBytes: 100,
     })
     return { asked, cache, transfer }

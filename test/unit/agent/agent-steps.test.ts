@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { ABORT_PATIENCE } from '../../../runner-agent/src/jobs/decide.js'
+import { ABORT_TIMEOUTS } from '../../../runner-agent/src/jobs/decide.js'
 import { JobRun } from '../../../runner-agent/src/jobs/job-run.js'
 import { askAbort, type StepServices } from '../../../runner-agent/src/jobs/steps.js'
 import { createLog } from '../../../runner-agent/src/log.js'
@@ -65,7 +65,7 @@ test('a failed start that left no mark is tried again', async () => {
   }
   const nothing = (): void => undefined
   const events = { ready: nothing, ended: nothing, removed: nothing, incomplete: nothing }
-  const run = new JobRun(folder, { ...services, now, log, supervisors: SEEN, patience: ABORT_PATIENCE }, events)
+  const run = new JobRun(folder, { ...services, now, log, supervisors: SEEN, abortTimeouts: ABORT_TIMEOUTS }, events)
   run.begin()
   await waitUntil('the job has ended', () => run.state === 'ended')
   const end = { cause: 'not_started', message: 'the claim of the job is absent' }
@@ -89,7 +89,7 @@ describe('looking at a job', () => {
     const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
     const nothing = (): void => undefined
     const events = { ready: nothing, ended: () => void (ended += 1), removed: nothing, incomplete: nothing }
-    run = new JobRun(folder, { ...services, log, supervisors: SEEN, patience: ABORT_PATIENCE }, events)
+    run = new JobRun(folder, { ...services, log, supervisors: SEEN, abortTimeouts: ABORT_TIMEOUTS }, events)
   })
 
   test('stops with its end, which is reported once', async () => {
@@ -143,10 +143,10 @@ describe('an abort', () => {
     await waitUntil('it has begun', () => folder.started().kind === 'present')
     const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
     const nothing = (): void => undefined
-    const patience = { processesMs: 200, supervisorMs: 600 }
+    const abortTimeouts = { processesMs: 200, supervisorMs: 600 }
     const run = new JobRun(
       folder,
-      { ...services, bootId: readBootId(), log, supervisors: SEEN, patience },
+      { ...services, bootId: readBootId(), log, supervisors: SEEN, abortTimeouts },
       { ready: nothing, ended: nothing, removed: nothing, incomplete: nothing },
     )
     run.begin()

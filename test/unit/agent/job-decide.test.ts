@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  ABORT_PATIENCE,
+  ABORT_TIMEOUTS,
   type AbortMemory,
   decide,
   type JobMemory,
@@ -34,11 +34,18 @@ const CLAIMED: JobFacts = { ...LOST, started: ABSENT, supervisor: 'none', claim:
 const REMOVED: JobFacts = { ...LOST, folder: ABSENT, rest: ABSENT }
 
 const NEW: JobMemory = {
-  ...{ bootId: 'this boot', before: null, child: 'none', abort: null },
-  ...{ unstarted: null, unwritable: null, patience: ABORT_PATIENCE },
+  bootId: 'this boot',
+  before: null,
+  child: 'none',
+  abort: null,
+  unstarted: null,
+  unwritable: null,
+  abortTimeouts: ABORT_TIMEOUTS,
 }
 const abort = (askedMs: number, more: Partial<AbortMemory> = {}): AbortMemory => ({
-  ...{ askedMs, toldMs: 0, forced: null },
+  askedMs,
+  toldMs: 0,
+  forced: null,
   ...more,
 })
 
@@ -116,11 +123,11 @@ describe('an abort', () => {
     expect(decide(aborted, { ...NEW, abort: abort(0, { toldMs: null }) })).toEqual({ do: 'ask abort' })
     expect(decide(aborted, { ...NEW, abort: abort(1, { toldMs: 1 }) }).do).toBe('wait')
     expect(decide(aborted, { ...NEW, abort: abort(9_000, { toldMs: 9_000 }) })).toEqual({ do: 'ask abort' })
-    const late = { ...NEW, abort: abort(ABORT_PATIENCE.processesMs) }
+    const late = { ...NEW, abort: abort(ABORT_TIMEOUTS.processesMs) }
     expect(decide(aborted, late)).toEqual({ do: 'force abort', supervisor: false })
-    const later = { ...NEW, abort: abort(ABORT_PATIENCE.supervisorMs, { forced: { supervisor: false, ms: 9 } }) }
+    const later = { ...NEW, abort: abort(ABORT_TIMEOUTS.supervisorMs, { forced: { supervisor: false, ms: 9 } }) }
     expect(decide(aborted, later)).toEqual({ do: 'force abort', supervisor: true })
-    const forced = { abort: abort(ABORT_PATIENCE.supervisorMs, { forced: { supervisor: true, ms: 9 } }) }
+    const forced = { abort: abort(ABORT_TIMEOUTS.supervisorMs, { forced: { supervisor: true, ms: 9 } }) }
     expect(decide(aborted, { ...NEW, ...forced }).do).not.toBe('force abort')
     expect(seenTwice({ ...LOST, abort: present('2') }, forced)).toMatchObject({ end: { cause: 'aborted' } })
     expect(seenTwice({ ...LOST, forced: present('3') })).toMatchObject({ end: { cause: 'aborted' } })
@@ -150,13 +157,13 @@ describe('in every state of the folder', () => {
     waitsFor: fc.constantFrom(null, 'output.log: Input/output error'),
   })
   const asked = fc.record({
-    askedMs: fc.constantFrom(0, ABORT_PATIENCE.processesMs, ABORT_PATIENCE.supervisorMs),
+    askedMs: fc.constantFrom(0, ABORT_TIMEOUTS.processesMs, ABORT_TIMEOUTS.supervisorMs),
     toldMs: fc.constantFrom(null, 0),
     forced: fc.constantFrom(null, { supervisor: true, ms: 0 }),
   })
   const memory: fc.Arbitrary<JobMemory> = fc.record({
     bootId: fc.constantFrom('this boot', 'the next boot'),
-    patience: fc.constant(ABORT_PATIENCE),
+    abortTimeouts: fc.constant(ABORT_TIMEOUTS),
     before: fc.option(facts),
     child: fc.constantFrom<JobMemory['child']>('none', 'running', { how: 'it ended' }),
     abort: fc.option(asked),

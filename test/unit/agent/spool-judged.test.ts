@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ABORT_PATIENCE } from '../../../runner-agent/src/jobs/decide.js'
+import { ABORT_TIMEOUTS } from '../../../runner-agent/src/jobs/decide.js'
 import { createHostJobs } from '../../../runner-agent/src/jobs/host-jobs.js'
 import { createLog } from '../../../runner-agent/src/log.js'
 import { openSpool } from '../../../runner-agent/src/spool/spool.js'
@@ -21,15 +21,25 @@ async function findJob() {
   writeFileSync(join(folder, 'started.json'), JSON.stringify({ pid: 1, start_ticks: 1, boot_id: 'this boot' }))
   const waits: { ms: number; pass: () => void; isOver: boolean }[] = []
   const jobs = createHostJobs({
-    ...{ log, spool, now: () => new Date(), bootId: 'this boot', patience: ABORT_PATIENCE, spoolMaxBytes: 1e9 },
-    ...{ cache: NOT_USED, uploadStore: NOT_USED, playbook: { localFolder: null } as never, supervisor: NOT_USED },
-    ...{
-      openSecrets: () => null,
-      releaseUser: () => Promise.resolve([]),
-      supervisors: { look: () => 'gone' as const, lookAtTorn: () => 'gone' as const },
-    },
+    log,
+    spool,
+    now: () => new Date(),
+    bootId: 'this boot',
+    abortTimeouts: ABORT_TIMEOUTS,
+    spoolMaxBytes: 1e9,
+    cache: NOT_USED,
+    uploadStore: NOT_USED,
+    playbook: { localFolder: null } as never,
+    supervisor: NOT_USED,
+    openSecrets: () => null,
+    releaseUser: () => Promise.resolve([]),
+    supervisors: { look: () => 'gone' as const, lookAtTorn: () => 'gone' as const },
     ownership: { atHand: null, foreignService: () => null, forget: () => undefined } as never,
-    ...{ ownMaxJobs: 0, mostJobs: () => 0, problem: () => null, hostProblem: () => null, changed: () => undefined },
+    ownMaxJobs: 0,
+    mostJobs: () => 0,
+    problem: () => null,
+    hostProblem: () => null,
+    changed: () => undefined,
     after(ms, pass) {
       const wait = { ms, pass, isOver: false }
       waits.push(wait)

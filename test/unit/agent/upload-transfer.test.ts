@@ -36,7 +36,7 @@ function uploadOf(content: string) {
 
 function setting() {
   const sent: AgentMessage[] = []
-  const transfer = createUploadTransfer({ send: (message) => void sent.push(message), patienceMs: 600_000 })
+  const transfer = createUploadTransfer({ send: (message) => void sent.push(message), timeoutMs: 600_000 })
   return { sent, transfer }
 }
 

@@ -20,9 +20,9 @@ const AGAIN_MS = 1_000
 /** How often it is asked again then. */
 const TRIES = 10
 /** How long the control plane may wait for a slow source each time, in seconds. */
-const PATIENCE_SECONDS = 10
+const WAIT_SECONDS = 10
 /** How often a person waits so long for the source of one field. */
-const MOST_WAITS = 6
+const MAX_WAITS = 6
 
 /** Has the control plane check the answers of one walk through a form. */
 export class Judge {
@@ -54,8 +54,8 @@ export class Judge {
   async verdict(place: Place, field: FormField, waits: () => void): Promise<Verdict | null> {
     let verdict = verdictIn(await this.#evaluate(place), place, field)
     if (verdict?.asking === true) waits()
-    for (let left = MOST_WAITS; verdict?.asking === true && left > 0; left -= 1) {
-      verdict = verdictIn(await this.#evaluate(place, PATIENCE_SECONDS), place, field)
+    for (let left = MAX_WAITS; verdict?.asking === true && left > 0; left -= 1) {
+      verdict = verdictIn(await this.#evaluate(place, WAIT_SECONDS), place, field)
     }
     return verdict
   }

@@ -25,7 +25,7 @@ const RENEW_AFTER = 2 / 3
 /** The pause before a failed renewal is tried again. */
 const RENEW_AGAIN_MS = 10_000
 /** The longest time of a timer of Node.js. A token that lives longer is checked after this time. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Makes the {@link VaultToken} of a service. */
 export function createVaultToken(
@@ -62,7 +62,7 @@ export function createVaultToken(
     cancelRenewal()
     // A token of 0 seconds has no end.
     if (seconds <= 0 || closed) return
-    const ms = Math.min(seconds * 1000 * RENEW_AFTER, LONGEST_TIMER_MS)
+    const ms = Math.min(seconds * 1000 * RENEW_AFTER, MAX_TIMER_MS)
     cancelRenewal = timers.after(ms, () => void (renewable ? renew(own) : forget(own)))
   }
 

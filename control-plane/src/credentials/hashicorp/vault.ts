@@ -30,7 +30,7 @@ export interface VaultDependencies {
 }
 
 /** Most secrets that are kept. */
-const MOST_KEPT = 1000
+const MAX_KEPT = 1000
 
 /** Secrets are never written to a disk. They stay in memory for VAULT_CACHE_SECONDS. */
 export function createHashicorpVault(settings: VaultSettings, deps: VaultDependencies): HashicorpVault {
@@ -74,7 +74,7 @@ export function createHashicorpVault(settings: VaultSettings, deps: VaultDepende
       kept.delete(key)
       kept.set(key, { until: now + settings.keepMs, values })
       const [oldest] = kept.keys()
-      if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+      if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
       // A failed request is not kept, so the next caller asks again at once.
       values.catch(() => kept.get(key)?.values === values && kept.delete(key))
       return values

@@ -33,7 +33,7 @@ export interface FoundFiles {
 export const YOUNG_MS = 3000
 
 /** Largest size of a file of forms or workflows, in bytes. */
-const LARGEST_FILE_BYTES = 8 * 1024 * 1024
+const MAX_FILE_BYTES = 8 * 1024 * 1024
 
 /** What is looked for. */
 export interface SearchedFiles {
@@ -85,7 +85,7 @@ export async function findYamlFiles(folder: string, { noun, depth }: SearchedFil
     const stats = await stat(real)
     if (stats.isDirectory()) await walk(real, name, above)
     else if (!isYaml || !stats.isFile()) return
-    else if (stats.size > LARGEST_FILE_BYTES) report(name, `the file is too large to be a ${noun}`)
+    else if (stats.size > MAX_FILE_BYTES) report(name, `the file is too large to be a ${noun}`)
     else files.push({ name, ...entryOf(real, stats) })
   }
 

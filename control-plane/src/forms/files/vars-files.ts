@@ -20,7 +20,7 @@ export interface VarsFiles {
 }
 
 /** Largest size of a file of constants. */
-const LARGEST_FILE_BYTES = 8 * 1024 * 1024
+const MAX_FILE_BYTES = 8 * 1024 * 1024
 
 /** Makes the reader of the files with constants for forms. A file is read again when it has changed. */
 export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
@@ -32,7 +32,7 @@ export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
     const real = await realpath(join(root, path))
     if (!real.startsWith(root + sep)) return { problem: 'the file must lie below the folder of the vars files' }
     const { ino, size, mtimeMs, ctimeMs } = await stat(real)
-    if (size > LARGEST_FILE_BYTES) return { problem: 'the file is too large' }
+    if (size > MAX_FILE_BYTES) return { problem: 'the file is too large' }
     const fingerprint = `${real} ${ino} ${size} ${mtimeMs} ${ctimeMs}`
     const seen = known.get(path)
     if (seen?.fingerprint === fingerprint) return seen.content

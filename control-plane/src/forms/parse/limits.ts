@@ -4,9 +4,9 @@ import type { Concurrency } from '../form.js'
 import { CONCURRENCY_ON } from '../form.js'
 
 /** Longest time limit, in milliseconds: a year. */
-const MOST_MS = 365 * 86_400_000
-const MOST_CHARACTERS = 200
-const MOST_AT_ONCE = 1000
+const MAX_MS = 365 * 86_400_000
+const MAX_CHARACTERS = 200
+const MAX_AT_ONCE = 1000
 
 /** A mistake in `timeout`, `concurrency` or `notifications` of a form. @param path of the property below the form */
 export class LimitProblem extends Error {
@@ -25,7 +25,7 @@ export function timeoutOf(given: unknown): number | null {
   if (given === undefined || given === null) return null
   try {
     const ms = typeof given === 'number' || typeof given === 'string' ? durationOf('timeout', String(given)) : 0
-    if (ms > 0 && ms <= MOST_MS) return ms
+    if (ms > 0 && ms <= MAX_MS) return ms
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
   }
@@ -42,13 +42,13 @@ export function concurrencyOf(given: unknown): Concurrency | null {
   const { group, limit = 1, on = 'queue', ...others } = given as Readonly<Record<string, unknown>>
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) throw problem([unknown], 'is unknown: there are group, limit and on', others[unknown])
-  if (typeof group !== 'string' || group.trim() === '' || group.length > MOST_CHARACTERS) {
-    throw problem(['group'], `must be a text of at most ${MOST_CHARACTERS} characters`, group)
+  if (typeof group !== 'string' || group.trim() === '' || group.length > MAX_CHARACTERS) {
+    throw problem(['group'], `must be a text of at most ${MAX_CHARACTERS} characters`, group)
   }
   // Only the author of the form decides which jobs wait for each other. So the group must not contain values.
   if (group.includes('$(')) throw problem(['group'], 'cannot hold a placeholder, it is a fixed text', group)
-  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MOST_AT_ONCE) {
-    throw problem(['limit'], `must be a whole number from 1 to ${MOST_AT_ONCE}`, limit)
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_AT_ONCE) {
+    throw problem(['limit'], `must be a whole number from 1 to ${MAX_AT_ONCE}`, limit)
   }
   const reaction = CONCURRENCY_ON.find((known) => known === on)
   if (reaction === undefined) throw problem(['on'], `must be ${CONCURRENCY_ON.join(' or ')}`, on)

@@ -5,8 +5,8 @@ import { LimitProblem } from './limits.js'
 const STATUSES = ['any', 'success', 'failed', 'aborted', 'warning', 'rejected', 'abandoned'] as const
 /** The actions of people for which a form may ask notifications. */
 const EVENTS = ['any', 'launch', 'relaunch', 'delete', 'approve', 'reject'] as const
-const MOST = 50
-const MOST_CHARACTERS = 320
+const MAX_ENTRIES = 50
+const MAX_CHARACTERS = 320
 
 /**
  * Reads `notifications` of a form. Without `onStatus` and `onEvent`, there are notifications for every end.
@@ -24,19 +24,19 @@ export function parseNotifications(given: unknown): FormNotifications | null {
   }
   const statuses = words('onStatus', onStatus, STATUSES)
   const events = words('onEvent', onEvent, EVENTS)
-  const told = { recipients: texts('recipients', recipients), channels: texts('channels', channels) }
-  if (told.recipients.length === 0 && told.channels.length === 0)
+  const receivers = { recipients: texts('recipients', recipients), channels: texts('channels', channels) }
+  if (receivers.recipients.length === 0 && receivers.channels.length === 0)
     throw problem([], 'needs recipients or channels', given)
-  return { ...told, onStatus: statuses.length + events.length === 0 ? ['any'] : statuses, onEvent: events }
+  return { ...receivers, onStatus: statuses.length + events.length === 0 ? ['any'] : statuses, onEvent: events }
 }
 
 /** A list of texts, or one text. */
 function texts(name: string, given: unknown): string[] {
   const list = given === undefined || given === null ? [] : Array.isArray(given) ? (given as unknown[]) : [given]
-  if (list.length > MOST) throw problem([name], `may have ${MOST} entries`, list.length)
+  if (list.length > MAX_ENTRIES) throw problem([name], `may have ${MAX_ENTRIES} entries`, list.length)
   return list.map((one) => {
-    if (typeof one === 'string' && one.trim() !== '' && one.length <= MOST_CHARACTERS) return one.trim()
-    throw problem([name], `must be texts of at most ${MOST_CHARACTERS} characters`, one)
+    if (typeof one === 'string' && one.trim() !== '' && one.length <= MAX_CHARACTERS) return one.trim()
+    throw problem([name], `must be texts of at most ${MAX_CHARACTERS} characters`, one)
   })
 }
 

@@ -17,7 +17,7 @@ export interface LaunchChecks {
 }
 
 /** How launches are checked. */
-export interface LaunchChecksOptions {
+export interface LaunchChecksDependencies {
   readonly log: { warn(fields: object, text: string): void }
   readonly timers: Timers
   /** FORMS_LOCALE. */
@@ -44,11 +44,11 @@ const STACK_MB = 8
  * States of a thread: it waits for a check, or works on one, or is ended. Each check ends in exactly one of: its result,
  * a refusal because it took too long or ran out of memory, an error because the service stops.
  */
-export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
-  const { log, timers, threads = 2, mostWaiting = 200 } = options
-  const script = options.script ?? new URL('./check-worker.js', import.meta.url)
+export function createLaunchChecks(deps: LaunchChecksDependencies): LaunchChecks {
+  const { log, timers, threads = 2, mostWaiting = 200 } = deps
+  const script = deps.script ?? new URL('./check-worker.js', import.meta.url)
   const workerOptions = {
-    workerData: { locale: options.locale ?? null } satisfies WorkerSettings,
+    workerData: { locale: deps.locale ?? null } satisfies WorkerSettings,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
   }
   /** The callers in the order of their turns, each with its checks. */

@@ -23,7 +23,7 @@ const MAX_MS = 1000
 /** Characters of one result. */
 const MAX_RESULT_LENGTH = 1024 * 1024
 /** Levels of objects and lists in one result. */
-const DEEPEST_RESULT = 100
+const MAX_RESULT_DEPTH = 100
 
 /** An evaluator for one check of one launch. The caller closes it afterwards. */
 export interface QuickJsEvaluator extends Evaluator {
@@ -194,7 +194,9 @@ function resultOf(json: unknown): Evaluated {
   if (typeof json !== 'string') return { ok: true, value: undefined }
   if (json.length > MAX_RESULT_LENGTH) return { ok: false, reason: 'the result is too large' }
   const value: unknown = JSON.parse(json)
-  return isDeeper(value, DEEPEST_RESULT) ? { ok: false, reason: 'the result is nested too deep' } : { ok: true, value }
+  return isDeeper(value, MAX_RESULT_DEPTH)
+    ? { ok: false, reason: 'the result is nested too deep' }
+    : { ok: true, value }
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

@@ -2,11 +2,11 @@
 const mostChanges = (length: number) => (length <= 3 ? 1 : length <= 8 ? 2 : 3)
 
 /** Longest name that is compared, because the work grows with both lengths. */
-const LONGEST = 100
+const MAX_CHARACTERS = 100
 
 /** The known name that is most similar to a misspelt one; null when none is similar. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
-  if (name.length > LONGEST) return null
+  if (name.length > MAX_CHARACTERS) return null
   let best: { readonly name: string; readonly changes: number } | null = null
   for (const one of known) {
     if (Math.abs(one.length - name.length) > mostChanges(name.length)) continue

@@ -8,7 +8,7 @@ import { requireAdmin } from '../route/guards.js'
 import { answers, asList, listOf, nullable } from '../route/schemas.js'
 
 /** Most accounts that the answer names for each role. All of them are counted. */
-const MOST_NAMED = 200
+const MAX_NAMED = 200
 
 const names = (description: string) => Type.Array(Type.String(), { description })
 const limit = (description: string) => nullable(names(`${description}; null: not limited by this role`))
@@ -30,7 +30,7 @@ const RoleRecord = Type.Object(
         type: Type.String(),
         enabled: Type.Boolean(),
       }),
-      { description: `The accounts that have it now, at most ${MOST_NAMED}` },
+      { description: `The accounts that have it now, at most ${MAX_NAMED}` },
     ),
     account_count: Type.Integer({ description: 'How many accounts have it now; 0 for a role that everybody has' }),
   },
@@ -87,7 +87,7 @@ function show(role: Role, members: readonly StoredUser[]): Static<typeof RoleRec
     runners: runners && [...runners],
     credentials: credentials && [...credentials],
     scopes: scopes && [...scopes],
-    accounts: members.slice(0, MOST_NAMED).map(({ id, username, type, enabled }) => ({ id, username, type, enabled })),
+    accounts: members.slice(0, MAX_NAMED).map(({ id, username, type, enabled }) => ({ id, username, type, enabled })),
     account_count: members.length,
   }
 }

@@ -24,7 +24,7 @@ const RowPath = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 
 })
 
 /** Rows of one evaluation at most. Each may have many choices. */
-const MOST_SHOWN_ROWS = 20
+const MAX_SHOWN_ROWS = 20
 
 const Evaluation = Type.Object(
   {
@@ -89,7 +89,7 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
             showRows: Type.Optional(
               nullable(
                 Type.Array(RowPath, {
-                  maxItems: MOST_SHOWN_ROWS,
+                  maxItems: MAX_SHOWN_ROWS,
                   description: 'Rows of lists whose fields the answer shows, too',
                 }),
               ),

@@ -70,7 +70,7 @@ const NextRuns = Type.Object({ next_runs: Type.Array(Type.String({ format: 'date
 
 const tags = ['schedule']
 const SHOWN_RUNS = 5
-const MOST_RUNS = 100
+const MAX_RUNS = 100
 
 /** Routes of schedules: launches at given times. */
 export function scheduleRoutes({ schedules }: { readonly schedules: Schedules }): FastifyPluginAsyncTypebox {
@@ -133,14 +133,14 @@ function oneScheduleRoutes(
           summary: 'The next starts of a schedule',
           operationId: 'nextRunsOfSchedule',
           params: IdParams,
-          querystring: Type.Object({ count: Type.Optional(integerText(`1 to ${MOST_RUNS}; 5 if left out`)) }),
+          querystring: Type.Object({ count: Type.Optional(integerText(`1 to ${MAX_RUNS}; 5 if left out`)) }),
           response: answers(NextRuns, 400, 403, 404),
         },
       },
       async (request) => {
         const count = request.query.count === undefined ? SHOWN_RUNS : wholeNumberOf(request.query.count, 'count')
-        if (count < 1 || count > MOST_RUNS) {
-          throw new InvalidInputError('invalid_count', `count must be a number from 1 to ${MOST_RUNS}`)
+        if (count < 1 || count > MAX_RUNS) {
+          throw new InvalidInputError('invalid_count', `count must be a number from 1 to ${MAX_RUNS}`)
         }
         const schedule = await schedules.find(callerOf(request), idOf(request.params))
         return { next_runs: schedules.nextStarts(schedule, count).map((start) => isoTime(start)) }

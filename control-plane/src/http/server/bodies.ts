@@ -34,8 +34,8 @@ const TURNS = 2
 /** Most bytes of all bodies without a token: from one network, and together. */
 const STRANGERS_SHARES = { ofOne: MIB, ofAll: 8 * MIB }
 /** How many of the largest bodies one user, and all users together, may have in work. */
-const LARGEST_OF_ONE = 4
-const LARGEST_OF_ALL = 16
+const MAX_LARGE_OF_ONE = 4
+const MAX_LARGE_OF_ALL = 16
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -137,7 +137,7 @@ function addBodyHooks(app: FastifyInstance, timers: Timers): void {
  */
 function createBodyDoor(limitBytes: number) {
   const strangers = createBodyShares(STRANGERS_SHARES)
-  const users = createBodyShares({ ofOne: LARGEST_OF_ONE * limitBytes, ofAll: LARGEST_OF_ALL * limitBytes })
+  const users = createBodyShares({ ofOne: MAX_LARGE_OF_ONE * limitBytes, ofAll: MAX_LARGE_OF_ALL * limitBytes })
   const mostOf = ({ caller, routeOptions }: FastifyRequest): number => {
     if (!caller) return Math.min(STRANGERS_BYTES, limitBytes)
     return routeOptions.config.longBody ? limitBytes : Math.min(SHORT_BYTES, limitBytes)

@@ -33,7 +33,7 @@ export const Notification = Type.Object(
 
 const tags = ['notifications']
 const SHOWN = 100
-const MOST_SHOWN = 1000
+const MAX_SHOWN = 1000
 
 /** The log of notifications, for admins. */
 export function notificationRoutes({ deliveries }: { readonly deliveries: Deliveries }): FastifyPluginAsyncTypebox {
@@ -50,7 +50,7 @@ export function notificationRoutes({ deliveries }: { readonly deliveries: Delive
             state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
             job: Type.Optional(integerText('Only those about this job')),
             target: Type.Optional(integerText('Only those to this target')),
-            records: Type.Optional(integerText(`1 to ${MOST_SHOWN}; ${SHOWN} if left out`)),
+            records: Type.Optional(integerText(`1 to ${MAX_SHOWN}; ${SHOWN} if left out`)),
           }),
           response: answers(listOf(Notification), 400, 403),
         },
@@ -59,8 +59,8 @@ export function notificationRoutes({ deliveries }: { readonly deliveries: Delive
         const number = (text: string | undefined, name: string) =>
           text === undefined ? undefined : wholeNumberOf(text, name)
         const most = number(records, 'records') ?? SHOWN
-        if (most < 1 || most > MOST_SHOWN) {
-          throw new InvalidInputError('invalid_records', `records must be a number from 1 to ${MOST_SHOWN}`)
+        if (most < 1 || most > MAX_SHOWN) {
+          throw new InvalidInputError('invalid_records', `records must be a number from 1 to ${MAX_SHOWN}`)
         }
         const filter = { state, jobId: number(job, 'job'), targetId: number(target, 'target') }
         return asList((await deliveries.list(filter, most)).map(shownNotification))

@@ -3,9 +3,9 @@ import { type Course, type CourseRecord, LETTERS, type TaskOutcome } from './cou
 import { type TaskPair, matchTasks, playName } from './match-tasks.js'
 
 /** Most tasks, results and hosts that are listed one by one. */
-const MOST_TASKS = 2000
-const MOST_RESULTS = 2000
-const MOST_HOSTS = 2000
+const MAX_TASKS = 2000
+const MAX_RESULTS = 2000
+const MAX_HOSTS = 2000
 /** Number of tasks after which other requests get their turn. */
 const TASKS_AT_ONCE = 50
 
@@ -22,8 +22,8 @@ export interface ComparedRun {
 export async function compareCourses(run: ComparedRun, other: ComparedRun) {
   const pairs = matchTasks(run.course, other.course)
   const hosts = hostsOf(run.course, other.course)
-  const tasks = createList<ReturnType<typeof taskOf>>(MOST_TASKS)
-  const results = createList<ReturnType<typeof resultOf>>(MOST_RESULTS)
+  const tasks = createList<ReturnType<typeof taskOf>>(MAX_TASKS)
+  const results = createList<ReturnType<typeof resultOf>>(MAX_RESULTS)
   for (const [index, pair] of pairs.entries()) {
     if (index % TASKS_AT_ONCE === TASKS_AT_ONCE - 1) await letOthersRun()
     const before = results.count
@@ -36,7 +36,7 @@ export async function compareCourses(run: ComparedRun, other: ComparedRun) {
   return {
     tasks: tasks.list,
     results: results.list,
-    hosts: { added: hosts.added.slice(0, MOST_HOSTS), removed: hosts.removed.slice(0, MOST_HOSTS) },
+    hosts: { added: hosts.added.slice(0, MAX_HOSTS), removed: hosts.removed.slice(0, MAX_HOSTS) },
     complete: run.course.isComplete && other.course.isComplete,
   }
 }

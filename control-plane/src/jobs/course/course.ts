@@ -71,7 +71,7 @@ const OUTCOMES: Readonly<Record<string, TaskOutcome>> = {
 }
 
 /** Most cells and characters of one course. A runner could invent any number of hosts and tasks. */
-const MOST_WEIGHT = 24 * 1024 * 1024
+const MAX_WEIGHT = 24 * 1024 * 1024
 /** What a record or a host costs in addition to its texts. */
 const RECORD_WEIGHT = 400
 
@@ -114,7 +114,7 @@ export class Course {
     else if (type === 'playbook_on_start') this.isFinished = false
     else if (type === 'runner_on_start') this.#atHost(event, 'running')
     else if (OUTCOMES[type]) this.#atHost(event, OUTCOMES[type])
-    if (this.weight > MOST_WEIGHT) this.isComplete = false
+    if (this.weight > MAX_WEIGHT) this.isComplete = false
   }
 
   #finish(order: number): void {

@@ -6,8 +6,8 @@ import { Course } from './course.js'
 import { findBeginnings } from './event-places.js'
 
 /** The limits of the kept courses: their number, and their weight together (see {@link Course}). */
-const MOST_COURSES = 32
-const MOST_WEIGHT = 64 * 1024 * 1024
+const MAX_COURSES = 32
+const MAX_WEIGHT = 64 * 1024 * 1024
 
 interface Kept {
   course: Course
@@ -48,7 +48,7 @@ export function createCourses(queries: Queries): Courses {
   function forgetOldest(): void {
     let weight = [...kept.values()].reduce((sum, { course }) => sum + course.weight, 0)
     for (const [jobId, { course, reading }] of kept) {
-      if (kept.size <= MOST_COURSES && weight <= MOST_WEIGHT) return
+      if (kept.size <= MAX_COURSES && weight <= MAX_WEIGHT) return
       if (reading) continue
       kept.delete(jobId)
       weight -= course.weight

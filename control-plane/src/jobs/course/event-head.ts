@@ -30,7 +30,7 @@ const NOTHING: EventHead = {
 const RESULT = Buffer.from(',"result":')
 
 /** Most characters that are kept of a field. */
-const MOST_CHARACTERS = 1000
+const MAX_CHARACTERS = 1000
 
 /**
  * Reads the fields before the result, which comes last and may be long. A line that cannot be read gives no fields.
@@ -70,5 +70,5 @@ function parsed(text: string): Record<string, unknown> | null {
 }
 
 function textIn(value: unknown): string | null {
-  return typeof value === 'string' ? value.slice(0, MOST_CHARACTERS) : null
+  return typeof value === 'string' ? value.slice(0, MAX_CHARACTERS) : null
 }

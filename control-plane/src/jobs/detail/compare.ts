@@ -15,7 +15,7 @@ import { requireVisible, seesAllJobs } from '../record/visibility.js'
 import { valueChangesOf } from './value-changes.js'
 
 /** Most variables that are listed one by one. */
-const MOST_VALUES = 1000
+const MAX_VALUES = 1000
 
 /** What this needs of other parts. */
 export interface CompareDependencies {
@@ -47,7 +47,7 @@ export async function readComparison(
     with: headOf(other),
     extravars: {
       count: values.length,
-      records: values.slice(0, MOST_VALUES).map(({ path, change, value, other: otherValue }) => {
+      records: values.slice(0, MAX_VALUES).map(({ path, change, value, other: otherValue }) => {
         return { path: [...path], change, value, with_value: otherValue }
       }),
     },

@@ -11,10 +11,10 @@ import { readCurrentNodes, readEarlierSequence } from './sequence-runs.js'
 /** The number of earlier runs that an estimate uses. */
 const RUNS = 5
 /** A run with more events is left out: reading it would take seconds. */
-const MOST_EVENTS = 20_000
+const MAX_EVENTS = 20_000
 /** For how many jobs the earlier runs are kept, and for how many runs the profiles. */
-const MOST_JOBS = 200
-const MOST_PROFILES = 500
+const MAX_JOBS = 200
+const MAX_PROFILES = 500
 /** Highest age of an estimate for a list, in milliseconds. Lists ask for the same jobs again and again. */
 const RECENT_MS = 5000
 
@@ -55,11 +55,11 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
   const deps = { queries, courses, sequences, profileOfRun }
 
   function profileOfRun(id: number): Promise<RunProfile> {
-    return kept(profiles, id, MOST_PROFILES, async () => profileOf(await courses.of(id)))
+    return kept(profiles, id, MAX_PROFILES, async () => profileOf(await courses.of(id)))
   }
 
   async function choose(job: EstimatedJob): Promise<readonly RunProfile[]> {
-    const runs = await findEarlierRuns(queries, job, { runs: RUNS, mostEvents: MOST_EVENTS })
+    const runs = await findEarlierRuns(queries, job, { runs: RUNS, mostEvents: MAX_EVENTS })
     const read: RunProfile[] = []
     // One after the other, because the complete course of each run is in memory meanwhile.
     for (const id of runs) read.push(await profileOfRun(id))
@@ -69,7 +69,7 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
   async function chooseSequences(job: EstimatedJob): Promise<readonly EarlierRun[]> {
     const read: EarlierRun[] = []
     for (const id of await findEarlierSequences(queries, job, RUNS)) {
-      const run = await readEarlierSequence(deps, { id, job_type: job.job_type }, { events: MOST_EVENTS })
+      const run = await readEarlierSequence(deps, { id, job_type: job.job_type }, { events: MAX_EVENTS })
       if (run) read.push(run)
     }
     return read
@@ -77,14 +77,14 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
 
   async function ofSequence(job: EstimatedJob): Promise<Estimate | null> {
     if (job.dispatch !== 'driven') return null
-    const earlier = await kept(chosenSequences, job.id, MOST_JOBS, () => chooseSequences(job))
+    const earlier = await kept(chosenSequences, job.id, MAX_JOBS, () => chooseSequences(job))
     return earlier.length === 0 ? null : estimateOfSequence(await readCurrentNodes(deps, job), earlier, now())
   }
 
   async function of(job: EstimatedJob): Promise<Estimate | null> {
     if (isSequence(job)) return ofSequence(job)
     if (job.job_type !== 'ansible' || job.dispatch !== 'claimed') return null
-    const earlier = await kept(chosen, job.id, MOST_JOBS, () => choose(job))
+    const earlier = await kept(chosen, job.id, MAX_JOBS, () => choose(job))
     return earlier.length === 0 ? null : estimateOf(earlier, await courses.of(job.id), now())
   }
 
@@ -98,7 +98,7 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
       // Several callers that ask at the same time share one estimate.
       if (recent.get(id) === last) recent.delete(id)
       const made = async (): Promise<Recent> => ({ at: now(), dispatch, estimate: await of(job) })
-      return (await kept(recent, id, MOST_JOBS, made)).estimate
+      return (await kept(recent, id, MAX_JOBS, made)).estimate
     },
   }
 }

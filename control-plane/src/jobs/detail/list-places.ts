@@ -10,7 +10,7 @@ import { placeOf } from './place.js'
  * For how many jobs of a list, the newest ones, the list says where they are. There is a limit, because each of them
  * takes several reads.
  */
-const MOST_PLACES = 20
+const MAX_PLACES = 20
 
 type Dependencies = Pick<JobDetailDependencies, 'reading' | 'courses' | 'estimates' | 'clock'>
 
@@ -25,12 +25,12 @@ export async function readJobsWithPlaces(
 ): Promise<JobPage> {
   const { pages, next, tag } = await readJobs(dependencies.reading, caller, request)
   const records = [...pages].flat()
-  const open = records.filter(({ status }) => !isFinalStatus(status)).slice(0, MOST_PLACES)
+  const open = records.filter(({ status }) => !isFinalStatus(status)).slice(0, MAX_PLACES)
   const places = new Map<number, Awaited<ReturnType<typeof whereIs>>>()
   for (const { id } of open) places.set(id, await whereIs(dependencies, id))
-  const told = records.map((record) => ({ ...record, ...(places.get(record.id) ?? { place: null, estimate: null }) }))
+  const placed = records.map((record) => ({ ...record, ...(places.get(record.id) ?? { place: null, estimate: null }) }))
   const mark = createHash('sha256').update(JSON.stringify([...places].map(unmoving)))
-  return { pages: [told], next, tag: tag === null ? null : mark.update(tag).digest('base64url') }
+  return { pages: [placed], next, tag: tag === null ? null : mark.update(tag).digest('base64url') }
 }
 
 /** What of a place makes the list another one: the end of a wait does not, because it is an estimate that moves by itself. */

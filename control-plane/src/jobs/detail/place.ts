@@ -14,8 +14,8 @@ import { isFinalStatus, jobStatusOf } from '../record/status.js'
 export const PLACE_STATES = ['queued', 'offered', 'claimed', 'running', 'waiting', 'lost'] as const
 
 /** Most tasks that are listed, and most names of hosts for each of them. */
-const MOST_TASKS = 20
-const MOST_HOSTS = 20
+const MAX_TASKS = 20
+const MAX_HOSTS = 20
 
 /** What this needs of other parts. */
 export interface PlaceDependencies {
@@ -88,10 +88,10 @@ async function endOfWait(queries: Queries, job: JobRow, now: number): Promise<st
 /** The tasks that run at hosts now, the longest first, with the names of some of these hosts. */
 function runningTasks(course: Course) {
   const busy = course.records.filter(({ running }) => running.size > 0)
-  return busy.slice(0, MOST_TASKS).map(({ id, name, running }) => ({
+  return busy.slice(0, MAX_TASKS).map(({ id, name, running }) => ({
     id,
     task: name,
-    hosts: [...running.keys()].slice(0, MOST_HOSTS).map((host) => course.hosts[host] ?? ''),
+    hosts: [...running.keys()].slice(0, MAX_HOSTS).map((host) => course.hosts[host] ?? ''),
     count: running.size,
     since: [...running.values()].reduce((one, other) => (one < other ? one : other)),
   }))

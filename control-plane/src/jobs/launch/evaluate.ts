@@ -18,7 +18,7 @@ import { type LaunchDependencies, requireMayLaunch } from './launch.js'
 /**
  * Most evaluations of one user at the same time. A page sends the next one when it has the answer to the one before.
  */
-const MOST_OF_USER = 4
+const MAX_OF_USER = 4
 
 /** What is filled in so far. */
 export interface EvaluateRequest {
@@ -50,8 +50,8 @@ export function createFormEvaluation(deps: LaunchDependencies): FormEvaluation {
     async evaluate(caller, request) {
       const user = `${caller.type}/${caller.username}`
       const count = running.get(user) ?? 0
-      if (count >= MOST_OF_USER) {
-        throw new TooManyError('too_many_evaluations', `A user may evaluate ${MOST_OF_USER} forms at a time`, 1)
+      if (count >= MAX_OF_USER) {
+        throw new TooManyError('too_many_evaluations', `A user may evaluate ${MAX_OF_USER} forms at a time`, 1)
       }
       running.set(user, count + 1)
       try {

@@ -5,7 +5,7 @@
 const COUNT_EVERY_MS = 5000
 
 /** If two looks at a running job are further apart than this, in milliseconds, the time between them does not count. */
-const MOST_BETWEEN_MS = 10_000
+const MAX_BETWEEN_MS = 10_000
 
 /** What is stored of the time of a job. */
 export interface CountedTime {
@@ -34,7 +34,7 @@ export interface Count {
  */
 export function countTime({ limitMs, ranMs, countedAt }: CountedTime, now: number): Count | null {
   const passed = countedAt === null ? null : now - countedAt
-  if (passed === null || passed > MOST_BETWEEN_MS) return { ranMs, isOver: false }
+  if (passed === null || passed > MAX_BETWEEN_MS) return { ranMs, isOver: false }
   // Another node has counted later than this one looked.
   if (passed < 0) return null
   const isOver = ranMs + passed >= limitMs

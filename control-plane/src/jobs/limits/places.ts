@@ -6,7 +6,7 @@ import type { Queries } from '../../store/store.js'
 import { isSequence } from '../record/sequence-port.js'
 
 /** Most jobs that one text names. */
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 
 /**
  * A job that has just got a place. The caller that stored this announces it after the commit: to the runner of the job,
@@ -81,8 +81,8 @@ export async function admitNew(
 
 /** `in the group 'deploy' only 1 job may run at once (job 12)`. */
 function fullText({ name, limit, running }: GroupState): string {
-  const named = running.slice(0, MOST_NAMED).join(', ')
-  const more = running.length > MOST_NAMED ? ` and ${running.length - MOST_NAMED} more` : ''
+  const named = running.slice(0, MAX_NAMED).join(', ')
+  const more = running.length > MAX_NAMED ? ` and ${running.length - MAX_NAMED} more` : ''
   const who = running.length === 0 ? '' : ` (${running.length === 1 ? 'job' : 'jobs'} ${named}${more})`
   return `in the group '${name}' only ${limit} ${limit === 1 ? 'job' : 'jobs'} may run at once${who}`
 }

@@ -18,7 +18,7 @@ export interface EventsRequest extends EventPart {
 }
 
 /** Longest item that a list shows, in characters of JSON. The event itself has the complete item. */
-const MOST_ITEM = 1000
+const MAX_ITEM = 1000
 
 /**
  * Events of a job without their results, page by page, and the run that they belong to.
@@ -81,5 +81,5 @@ function recordOf(
 /** An item as it is, or the beginning of its JSON when it is long. */
 function shortItem(item: unknown): unknown {
   const text = JSON.stringify(item)
-  return text.length <= MOST_ITEM ? item : `${text.slice(0, MOST_ITEM)}…`
+  return text.length <= MAX_ITEM ? item : `${text.slice(0, MAX_ITEM)}…`
 }

@@ -7,14 +7,14 @@ import type { OutputIndexes } from './output-index.js'
 const NEWLINE = 0x0a
 
 /** How long one search may take, in milliseconds. The next one goes on where it ended. */
-const LONGEST_MS = 1000
+const MAX_MS = 1000
 /** Most searches of one user at the same time. */
-const MOST_OF_USER = 2
+const MAX_OF_USER = 2
 /** Most bytes of a text that somebody searches for. */
-const MOST_BYTES = 1000
+const MAX_BYTES = 1000
 /** Number of hits in one answer: the default, and the most. */
 const HITS = 1000
-const MOST_HITS = 10_000
+const MAX_HITS = 10_000
 
 /** What is looked for. */
 export interface SearchRequest {
@@ -58,13 +58,13 @@ export function createOutputSearch(deps: {
   return {
     async find(user, jobId, request) {
       const wanted = Buffer.from(request.text)
-      if (wanted.length === 0 || wanted.length > MOST_BYTES) {
-        throw new InvalidInputError('invalid_q', `q must have 1 to ${MOST_BYTES} bytes`)
+      if (wanted.length === 0 || wanted.length > MAX_BYTES) {
+        throw new InvalidInputError('invalid_q', `q must have 1 to ${MAX_BYTES} bytes`)
       }
-      const limit = Math.min(Math.max(request.limit ?? HITS, 1), MOST_HITS)
+      const limit = Math.min(Math.max(request.limit ?? HITS, 1), MAX_HITS)
       const count = running.get(user) ?? 0
-      if (count >= MOST_OF_USER) {
-        throw new TooManyError('too_many_searches', `A user may search ${MOST_OF_USER} outputs at a time`, 1)
+      if (count >= MAX_OF_USER) {
+        throw new TooManyError('too_many_searches', `A user may search ${MAX_OF_USER} outputs at a time`, 1)
       }
       running.set(user, count + 1)
       try {
@@ -83,7 +83,7 @@ async function search(
   jobId: number,
   { wanted, isExact, from, limit }: SearchRequest & { readonly wanted: Buffer; readonly limit: number },
 ): Promise<SearchResult> {
-  const deadline = now() + LONGEST_MS
+  const deadline = now() + MAX_MS
   const first = Math.floor(Math.max(0, from) / OUTPUT_BLOCK_BYTES)
   const { points } = await indexes.of(jobId, first * OUTPUT_BLOCK_BYTES - 1)
   const needle = isExact ? wanted : lowered(wanted)

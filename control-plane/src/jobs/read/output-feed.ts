@@ -14,7 +14,7 @@ const READ_BYTES = 256 * 1024
 /** Most bytes that wait for one viewer. */
 const VIEWER_BYTES = 128 * 1024
 /** A stream ends after this time, in milliseconds. The viewer goes on from its byte. */
-const LONGEST_MS = 5 * 60_000
+const MAX_MS = 5 * 60_000
 /** If a viewer takes nothing for this time, in milliseconds, although more bytes wait for it, its stream is ended. */
 const STUCK_MS = 30_000
 
@@ -163,7 +163,7 @@ class Feeds implements OutputFeeds {
     const isDone = feed.isOver && viewer.offset >= feed.end
     const isStuck = !viewer.isHungry && viewer.offset < feed.end && time - viewer.tookAt > STUCK_MS
     if (isStuck) viewer.stream.destroy()
-    else if (isDone || time - viewer.began > LONGEST_MS) this.#end(jobId, viewer)
+    else if (isDone || time - viewer.began > MAX_MS) this.#end(jobId, viewer)
     else if (viewer.offset < feed.start) this.#readFor(jobId, viewer)
     else this.#giveFromRing(feed, viewer)
   }

@@ -5,7 +5,7 @@ import { OUTPUT_BLOCK_BYTES, findBlocks, linesByBlock } from '../../store/jobs/o
 import type { Queries } from '../../store/store.js'
 
 /** For how many jobs the counted blocks are kept in memory. Only jobs whose lines are not stored need this. */
-const MOST_KEPT = 64
+const MAX_KEPT = 64
 
 /** The blocks of the output of a job: where each begins, and the number of line ends before it. */
 export interface OutputIndex {
@@ -58,7 +58,7 @@ export function createOutputIndexes(queries: Queries): OutputIndexes {
     kept.delete(jobId)
     kept.set(jobId, counted)
     const [oldest] = kept.keys()
-    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+    if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
     for await (const piece of readOutput(queries, jobId, counted.bytes)) {
       for (const [block, lines] of linesByBlock(piece, counted.bytes)) {
         counted.lines.set(block, (counted.lines.get(block) ?? 0) + lines)

@@ -26,7 +26,7 @@ import { requireVisible, seesAllJobs } from '../record/visibility.js'
 const RECORDS_PER_PAGE = 250
 
 /** Most jobs of a list that gets an entity tag. */
-const MOST_TAGGED = 1000
+const MAX_TAGGED = 1000
 
 /** What the functions that show jobs need of other parts. */
 export interface JobReading {
@@ -176,7 +176,7 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
   return {
     pages: recordPages(jobs, connections),
     next: jobs.length < limit ? null : (jobs.at(-1)?.id ?? null),
-    tag: jobs.length > MOST_TAGGED ? null : tagOf(jobs, connections),
+    tag: jobs.length > MAX_TAGGED ? null : tagOf(jobs, connections),
   }
 }
 

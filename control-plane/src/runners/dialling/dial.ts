@@ -14,7 +14,7 @@ const ANSWER_MS = 10_000
  * used.
  */
 const SHORTEST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 30_000
+const MAX_WAIT_MS = 30_000
 
 /** After a connection of this length, in milliseconds, the waits are short again. */
 const PROVEN_MS = 1000
@@ -75,7 +75,7 @@ export function createDial(deps: DialDependencies, address: RunnerAddress): Dial
       const isProven = openedAt !== null && steady.now() - openedAt >= PROVEN_MS
       if (isProven) attempt = 0
       else noted(said === '' ? 'the connection was lost' : said)
-      const span = Math.min(LONGEST_WAIT_MS, SHORTEST_WAIT_MS * 2 ** attempt)
+      const span = Math.min(MAX_WAIT_MS, SHORTEST_WAIT_MS * 2 ** attempt)
       attempt += 1
       cancelWait = timers.after(Math.round((span * random(2).readUInt16BE(0)) / 0xffff), dial)
     })

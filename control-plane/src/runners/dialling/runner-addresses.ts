@@ -9,7 +9,7 @@ import {
 import { type RunnerAddressDependencies, createDialWatch } from './dial-watch.js'
 
 /** Most addresses. Each one costs a socket. */
-const MOST_ADDRESSES = 1000
+const MAX_ADDRESSES = 1000
 
 /** The runners that the control plane dials, because their hosts may not dial out. */
 export interface RunnerAddresses {
@@ -39,8 +39,8 @@ export function createRunnerAddresses(deps: RunnerAddressDependencies): RunnerAd
       const address = normalAddress(text)
       const row = { address, name, fingerprint, createdAt: clock.now(), createdBy: by }
       const added = await store.write('runners.add-address', async (queries) => {
-        if ((await listRunnerAddresses(queries)).length >= MOST_ADDRESSES) {
-          throw new ConflictError('too_many_addresses', `There are ${MOST_ADDRESSES} addresses of runners already`)
+        if ((await listRunnerAddresses(queries)).length >= MAX_ADDRESSES) {
+          throw new ConflictError('too_many_addresses', `There are ${MAX_ADDRESSES} addresses of runners already`)
         }
         return insertRunnerAddress(queries, row)
       })

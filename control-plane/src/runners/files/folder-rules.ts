@@ -7,7 +7,7 @@ import { type HashedFile, openStamped } from './file-hashes.js'
 import { FOLDER_RULES_FILE, type FolderRules } from './playbook-part.js'
 
 /** Largest file of rules that is read, in bytes. */
-const LARGEST_FILE_BYTES = 64 * 1024
+const MAX_FILE_BYTES = 64 * 1024
 
 const RulesFile = Type.Object(
   {
@@ -46,7 +46,7 @@ export function createFolderRulesReader(): FolderRulesReader {
 async function readFile(root: string, file: HashedFile): Promise<FolderRules | null> {
   const parent = posix.dirname(file.path)
   const folder = parent === '.' ? '' : parent
-  if (file.stamp.size > LARGEST_FILE_BYTES) return closed(folder, 'it is too large')
+  if (file.stamp.size > MAX_FILE_BYTES) return closed(folder, 'it is too large')
   const handle = await openStamped(posix.join(root, file.path), file.stamp)
   if (!handle) return null
   try {

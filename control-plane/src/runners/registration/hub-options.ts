@@ -56,7 +56,7 @@ export const HUB_LIMITS: HubLimits = {
 }
 
 /** What the hub and its parts need. */
-export interface HubOptions {
+export interface HubDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly random: (bytes: number) => Buffer

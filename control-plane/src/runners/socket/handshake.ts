@@ -49,7 +49,7 @@ export interface ProvenHello {
 }
 
 /** What the handshake needs of its connection. */
-export interface HandshakeOptions {
+export interface HandshakeDependencies {
   readonly random: (bytes: number) => Buffer
   /** The time in the challenge, in milliseconds since the epoch. */
   readonly time: number
@@ -81,8 +81,8 @@ export class Handshake {
   #transcript = ''
   #identityKey = ''
 
-  constructor(private readonly options: HandshakeOptions) {
-    const { random, time, version } = options
+  constructor(private readonly deps: HandshakeDependencies) {
+    const { random, time, version } = deps
     const nonce = random(NONCE_BYTES).toString('base64')
     this.challenge = JSON.stringify({
       type: 'challenge',
@@ -103,8 +103,8 @@ export class Handshake {
     // Agents of older contracts begin with a hello.
     if (said.type === 'hello') checkContract(said.payload)
     if (said.type !== 'greeting') throw new ProtocolError('before_handshake', `${said.type} came before the greeting`)
-    const { tls } = this.options
-    const service = this.options.service.current()
+    const { tls } = this.deps
+    const service = this.deps.service.current()
     const ephemeral: EphemeralKey = createEphemeralKey()
     const payload = JSON.stringify({
       service_key: service.publicKey,

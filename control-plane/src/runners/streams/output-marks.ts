@@ -11,8 +11,8 @@ const BEGIN = Buffer.from('\x1b_', 'latin1')
 const END = Buffer.from('\x1b\\', 'latin1')
 const WORD_BYTES = 8
 const DIGIT_BITS = 64
-const MOST_DIGITS = 7
-const MOST_BYTES = BEGIN.length + WORD_BYTES + MOST_DIGITS + END.length
+const MAX_DIGITS = 7
+const MAX_BYTES = BEGIN.length + WORD_BYTES + MAX_DIGITS + END.length
 const ESCAPE = 0x1b
 
 /** Output of a runner, taken apart. */
@@ -43,7 +43,7 @@ export function takeMarks(piece: Buffer): MarkedOutput {
 /** The place of a mark that has begun and whose end has not arrived yet; the length of the piece if there is none. */
 export function unfinishedMarkAt(piece: Buffer): number {
   // The first such byte counts, because the end of a mark begins with the same byte as its start.
-  for (let at = Math.max(0, piece.length - MOST_BYTES + 1); at < piece.length; at += 1) {
+  for (let at = Math.max(0, piece.length - MAX_BYTES + 1); at < piece.length; at += 1) {
     if (piece[at] === ESCAPE && isBeginning(piece.subarray(at))) return at
   }
   return piece.length
@@ -53,7 +53,7 @@ function isBeginning(rest: Buffer): boolean {
   if (rest.length > 1 && rest[1] !== BEGIN[1]) return false
   const inner = rest.subarray(BEGIN.length)
   const digits = inner.findIndex((byte) => !isDigit(byte))
-  if (digits === -1) return inner.length <= WORD_BYTES + MOST_DIGITS
+  if (digits === -1) return inner.length <= WORD_BYTES + MAX_DIGITS
   // Only the last byte of the mark may be missing.
   return digits > WORD_BYTES && digits === inner.length - 1 && inner[digits] === ESCAPE
 }
@@ -61,9 +61,9 @@ function isBeginning(rest: Buffer): boolean {
 /** The end of the mark that begins there; null if it is not a mark. */
 function endOfMark(piece: Buffer, at: number): number | null {
   let end = at + BEGIN.length
-  while (end < piece.length && end - at < MOST_BYTES && isDigit(piece[end] ?? 0)) end += 1
+  while (end < piece.length && end - at < MAX_BYTES && isDigit(piece[end] ?? 0)) end += 1
   const digits = end - at - BEGIN.length
-  if (digits <= WORD_BYTES || digits > WORD_BYTES + MOST_DIGITS) return null
+  if (digits <= WORD_BYTES || digits > WORD_BYTES + MAX_DIGITS) return null
   return piece.indexOf(END, end) === end ? end + END.length : null
 }
 

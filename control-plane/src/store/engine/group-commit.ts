@@ -54,7 +54,8 @@ interface Waiting<Q> {
   conflicts: number
 }
 
-export interface GroupCommitOptions {
+/** What the writer needs: how long a write waits, a pause, and a clock that does not jump. */
+export interface GroupCommitDependencies {
   /** How long a write waits for the database, in milliseconds. */
   readonly timeoutMs: number
   readonly pause: (ms: number) => Promise<void>
@@ -75,17 +76,17 @@ export interface GroupCommitOptions {
  */
 class GroupCommitter<Q> implements GroupCommit<Q> {
   readonly #transactions: WriteTransactions<Q>
-  readonly #options: GroupCommitOptions
+  readonly #deps: GroupCommitDependencies
   readonly #waiting: Waiting<Q>[] = []
   #running: Promise<void> | null = null
   #closed = false
   #trouble: string | null = null
   #timeoutMs: number
 
-  constructor(transactions: WriteTransactions<Q>, options: GroupCommitOptions) {
+  constructor(transactions: WriteTransactions<Q>, deps: GroupCommitDependencies) {
     this.#transactions = transactions
-    this.#options = options
-    this.#timeoutMs = options.timeoutMs
+    this.#deps = deps
+    this.#timeoutMs = deps.timeoutMs
   }
 
   get trouble(): string | null {
@@ -100,7 +101,7 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
         run: operation,
         resolve: (value) => resolve(value as T),
         reject,
-        since: this.#options.now(),
+        since: this.#deps.now(),
         conflicts: 0,
       })
       this.#running ??= this.#drain()
@@ -118,7 +119,7 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
 
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0)
-      await this.#commitGroup(this.#waiting.splice(0, this.#options.mostInGroup ?? MAX_IN_GROUP))
+      await this.#commitGroup(this.#waiting.splice(0, this.#deps.mostInGroup ?? MAX_IN_GROUP))
     // This happens in the same step as the last look at the queue. So a write that comes now starts the writer again.
     this.#running = null
   }
@@ -167,13 +168,13 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
    * once.
    */
   async #runAgain(group: readonly Waiting<Q>[]): Promise<void> {
-    await this.#options.pause(Math.random() * CONFLICT_PAUSE_MS)
-    const now = this.#options.now()
-    const patient = group.filter(({ since }) => now - since < this.#timeoutMs)
+    await this.#deps.pause(Math.random() * CONFLICT_PAUSE_MS)
+    const now = this.#deps.now()
+    const inTime = group.filter(({ since }) => now - since < this.#timeoutMs)
     for (const one of group) {
-      if (!patient.includes(one)) one.reject(new UnavailableError('database_unavailable', BUSY))
+      if (!inTime.includes(one)) one.reject(new UnavailableError('database_unavailable', BUSY))
     }
-    if (patient.length > 0) await this.#commitGroup(patient)
+    if (inTime.length > 0) await this.#commitGroup(inTime)
   }
 
   async #transact(group: readonly Waiting<Q>[]): Promise<unknown[]> {
@@ -190,21 +191,24 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
   }
 
   async #waitForDatabase(group: readonly Waiting<Q>[], error: unknown): Promise<void> {
-    const patient: Waiting<Q>[] = []
+    const inTime: Waiting<Q>[] = []
     this.#trouble = messageOf(error)
     for (const one of group) {
-      if (!this.#closed && this.#options.now() - one.since < this.#timeoutMs) patient.push(one)
+      if (!this.#closed && this.#deps.now() - one.since < this.#timeoutMs) inTime.push(one)
       else
         one.reject(new UnavailableError('database_unavailable', `the database is not available: ${messageOf(error)}`))
     }
-    this.#waiting.unshift(...patient)
-    if (patient.length > 0) await this.#options.pause(100)
+    this.#waiting.unshift(...inTime)
+    if (inTime.length > 0) await this.#deps.pause(100)
   }
 }
 
 /** The writer of a store. @see GroupCommitter */
-export function createGroupCommit<Q>(transactions: WriteTransactions<Q>, options: GroupCommitOptions): GroupCommit<Q> {
-  const writer = new GroupCommitter(transactions, options)
+export function createGroupCommit<Q>(
+  transactions: WriteTransactions<Q>,
+  deps: GroupCommitDependencies,
+): GroupCommit<Q> {
+  const writer = new GroupCommitter(transactions, deps)
   return {
     get trouble() {
       return writer.trouble

@@ -3,7 +3,7 @@ import type { Queries } from '../store.js'
 import type { JobRow } from './jobs.js'
 
 /** How many jobs of a form are searched for successful runs, at most. */
-const MOST_LOOKED_AT = 100
+const MAX_LOOKED_AT = 100
 
 /** The newest successful runs of a form before a job, newest first. Runs with too many events are left out. */
 export async function findEarlierRuns(
@@ -18,7 +18,7 @@ export async function findEarlierRuns(
     .where('job.form', '=', job.form)
     .where('job.id', '<', job.id)
     .orderBy('job.id', 'desc')
-    .limit(MOST_LOOKED_AT)
+    .limit(MAX_LOOKED_AT)
     .execute()
   return rows
     .filter(({ status, job_type: type }) => status === 'success' && type === 'ansible')
@@ -28,7 +28,7 @@ export async function findEarlierRuns(
 }
 
 /** How many jobs of a form are searched for the last successful runs, at most. */
-const MOST_COMPARED = 20_000
+const MAX_COMPARED = 20_000
 /** How many of them are read at once. Most often the first ones have it. */
 const COMPARED_AT_ONCE = 500
 
@@ -36,7 +36,7 @@ type ComparedJob = Pick<JobRow, 'id' | 'form' | 'target' | 'job_type'>
 
 /** The successful jobs before this one that ran the same, newest first. */
 async function* goodRunsBefore(queries: Queries, job: ComparedJob) {
-  for (let [before, looked] = [job.id, 0]; looked < MOST_COMPARED; looked += COMPARED_AT_ONCE) {
+  for (let [before, looked] = [job.id, 0]; looked < MAX_COMPARED; looked += COMPARED_AT_ONCE) {
     const rows = await queries
       .selectFrom('job')
       .select(['id', 'target', 'status', 'job_type', 'parent_id', 'user_id'])

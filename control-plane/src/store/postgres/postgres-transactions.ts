@@ -9,7 +9,7 @@ import type { Database } from '../schema.js'
 import type { Queries } from '../store.js'
 
 /** How write transactions are run. */
-export interface TransactionOptions {
+export interface TransactionDependencies {
   /** A text that no transaction of any node has used before. */
   readonly newMark: () => string
   /** How long to ask for the result of a commit, in milliseconds. */
@@ -30,7 +30,7 @@ export interface TransactionOptions {
  */
 export function createPostgresTransactions(
   pool: pg.Pool,
-  { newMark, commitCheckMs, pause, now }: TransactionOptions,
+  { newMark, commitCheckMs, pause, now }: TransactionDependencies,
 ): WriteTransactions<Queries> {
   let client: pg.PoolClient | null = null
 

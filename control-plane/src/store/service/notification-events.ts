@@ -4,7 +4,7 @@ import type { JobStatus } from '../../words/job-status.js'
 import { objectOfColumn } from '../sql/json-columns.js'
 import type { Queries } from '../store.js'
 
-const told = v.object({
+const declaredSchema = v.object({
   /** The name of the webhook target, or the mail address. */
   recipients: v.array(v.string()),
   channels: v.array(v.string()),
@@ -13,7 +13,7 @@ const told = v.object({
 })
 
 /** Who gets notifications about a job according to its form or step, and about which events. */
-export type DeclaredNotifications = Readonly<v.InferOutput<typeof told>>
+export type DeclaredNotifications = Readonly<v.InferOutput<typeof declaredSchema>>
 
 const jobShape = v.object({
   id: v.number(),
@@ -49,7 +49,7 @@ const eventSchema = v.variant('kind', [
     /** `ended`, or a word of `onEvent`. */
     what: v.picklist(['ended', 'launch', 'relaunch', 'approve', 'reject', 'delete']),
     job: jobShape,
-    declared: v.nullable(told),
+    declared: v.nullable(declaredSchema),
   }),
   v.object({
     kind: v.literal('approval'),
@@ -157,7 +157,7 @@ export async function noteJobEvent(
   what: (NotificationEvent & { kind: 'job' })['what'],
   { row, standing, at }: { readonly row: ToldColumns; readonly standing: ToldStanding; readonly at: number },
 ): Promise<void> {
-  const declared = row.notifications === null ? null : v.parse(told, JSON.parse(row.notifications))
+  const declared = row.notifications === null ? null : v.parse(declaredSchema, JSON.parse(row.notifications))
   const isForTargets = what === 'ended' && row.parent_id === null && (await hasTargets(queries))
   if (!isForTargets && !(declared && tellsOf(declared, what, standing.status))) return
   await noteEvent(queries, { kind: 'job', what, job: toldJob(row, standing), declared }, at)

@@ -1,14 +1,14 @@
 import type { FormField } from './read-form.js'
 
 /** Most options that are listed. The rest is only counted. */
-const MOST_OPTIONS = 20
+const MAX_OPTIONS = 20
 
 /** The options of a field, as one gives them on the command line. Null: the form lists none. */
 export function optionsText({ values, valueColumn, type }: FormField): string | null {
   if (values === null || values.length === 0) return null
   const words = values.map((option) => optionWord(option, type === 'radio' ? 'value' : valueColumn))
-  const more = words.length - MOST_OPTIONS
-  return words.slice(0, MOST_OPTIONS).join(', ') + (more > 0 ? `, and ${more} more` : '')
+  const more = words.length - MAX_OPTIONS
+  return words.slice(0, MAX_OPTIONS).join(', ') + (more > 0 ? `, and ${more} more` : '')
 }
 
 /** The word for one option. An option with several columns stands for one of them: the named one, or the first. */

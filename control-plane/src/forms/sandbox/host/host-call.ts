@@ -2,7 +2,7 @@ import { type HostIntl } from './intl.js'
 import { HOST_WEB } from './web.js'
 
 /** Longest question and answer, in characters. */
-const LONGEST = 4 * 1024 * 1024
+const MAX_CHARACTERS = 4 * 1024 * 1024
 
 /**
  * Answers a call of a script to the machine outside of its engine: JSON in, JSON out, so that only data passes. A
@@ -11,9 +11,9 @@ const LONGEST = 4 * 1024 * 1024
  */
 export function answerHostCall(question: string, intl: HostIntl): string {
   try {
-    if (question.length > LONGEST) throw new RangeError('the text is too long')
+    if (question.length > MAX_CHARACTERS) throw new RangeError('the text is too long')
     const answer = JSON.stringify({ ok: answerOf(JSON.parse(question) as unknown[], intl) ?? null })
-    if (answer.length > LONGEST) throw new RangeError('the result is too long')
+    if (answer.length > MAX_CHARACTERS) throw new RangeError('the result is too long')
     return answer
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error))

@@ -3,7 +3,7 @@ import { type Nodes, isElsewhere } from '../../../nodes/nodes.js'
 import { type Runner, findDefaultRunner, findRunner, listRunners } from '../../../store/runners/runners.js'
 import type { Queries } from '../../../store/store.js'
 import type { AgentConnection } from '../../socket/agent-connection.js'
-import type { HubOptions } from '../hub-options.js'
+import type { HubDependencies } from '../hub-options.js'
 import { approvedNow } from '../join/decision.js'
 import type { KeyedQueue } from '../connections/keyed-queue.js'
 import type { Registry } from '../connections/registry.js'
@@ -56,7 +56,10 @@ export interface RunnerActions {
 }
 
 /** What the actions on runners need of other parts. */
-export interface RunnerActionDependencies extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
+export interface RunnerActionDependencies extends Pick<
+  HubDependencies,
+  'store' | 'clock' | 'live' | 'log' | 'onRevoked'
+> {
   readonly registry: Registry
   readonly queue: KeyedQueue
   readonly nodes: Nodes

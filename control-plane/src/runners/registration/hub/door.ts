@@ -6,13 +6,14 @@ import { AgentConnection, type ConnectionOwner, type Dialled } from '../../socke
 import type { NetworkSide } from '../../socket/agent-socket.js'
 import { Handshake } from '../../socket/handshake.js'
 import { newsIn, reportedStatus } from '../../socket/reported.js'
-import type { HubOptions } from '../hub-options.js'
+import type { HubDependencies } from '../hub-options.js'
 import { type JoinDependencies, join } from '../join/join.js'
 import type { KeyedQueue } from '../connections/keyed-queue.js'
 import type { PresentConnections } from '../connections/present.js'
 import type { StatusWriter } from '../connections/status-writer.js'
 
-export interface DoorDependencies extends Omit<HubOptions, 'limits' | 'nodes'>, JoinDependencies {
+/** What the door needs of other parts. */
+export interface DoorDependencies extends Omit<HubDependencies, 'limits' | 'nodes'>, JoinDependencies {
   readonly queue: KeyedQueue
   readonly statuses: StatusWriter
   readonly present: PresentConnections
@@ -29,6 +30,7 @@ export interface Door {
   close(): void
 }
 
+/** Makes the door. It is open. */
 export function createDoor(deps: DoorDependencies): Door {
   const { clock, present, admission } = deps
   const owner = createOwner(deps)

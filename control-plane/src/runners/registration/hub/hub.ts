@@ -12,7 +12,7 @@ import { createHeartbeat } from '../../socket/heartbeat.js'
 import { createStrangers } from '../../socket/strangers.js'
 import { createDoor } from './door.js'
 import { createHubPoll } from './poll.js'
-import { HUB_LIMITS, type HubOptions } from '../hub-options.js'
+import { HUB_LIMITS, type HubDependencies } from '../hub-options.js'
 import { createKeyedQueue } from '../connections/keyed-queue.js'
 import { createKnownAddresses } from '../join/known-addresses.js'
 import { removeLeftRequests } from '../join/left-requests.js'
@@ -56,12 +56,12 @@ export interface RunnerHub extends RunnerActions {
  *   replaces is ended before the new one gets its welcome.
  * - Changes are announced to admins after the commit, never before.
  */
-export function createRunnerHub(options: HubOptions): RunnerHub {
-  const { store, clock, random, live, log } = options
-  const limits = { ...HUB_LIMITS, ...options.limits }
+export function createRunnerHub(deps: HubDependencies): RunnerHub {
+  const { store, clock, random, live, log } = deps
+  const limits = { ...HUB_LIMITS, ...deps.limits }
   const registry = createRegistry()
   const queue = createKeyedQueue()
-  const nodes = options.nodes ?? SOLE_NODE
+  const nodes = deps.nodes ?? SOLE_NODE
   const rivals = createRivals({ store, nodes, registry, random, answerMs: limits.answerMs })
   const known = createKnownAddresses(store)
   const strangers = createStrangers(limits.strangersOfAddress, () => performance.now())
@@ -71,11 +71,11 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     refresh(runnerId).catch(sayFailed(log, 'telling a request that it had to go'))
     nodes.bus.publish({ topic: 'runner', runner: runnerId })
   }
-  const parts = { ...options, nodes, limits, registry, queue, rivals, admission, strangers, known, displaced }
+  const parts = { ...deps, nodes, limits, registry, queue, rivals, admission, strangers, known, displaced }
   const statuses = createStatusWriter({ store, log, changed: () => live.changed('runners') })
   const present = new PresentConnections()
   const door = createDoor({ ...parts, statuses, present })
-  const steady = options.steady ?? createSteadyClock(clock)
+  const steady = deps.steady ?? createSteadyClock(clock)
   let closed: Promise<void> | null = null
 
   async function refresh(runnerId?: number): Promise<void> {
@@ -100,10 +100,10 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
   }
 
   // Half of the time is left for the runners to find another node before their jobs are abandoned.
-  const letGoMs = (options.lostMs ?? Infinity) / 2
+  const letGoMs = (deps.lostMs ?? Infinity) / 2
   const poll = createHubPoll({ store, nodes, registry, queue, log, refresh, steady, letGoMs })
   const heartbeat = createHeartbeat(
-    options.heartbeatMs ?? HEARTBEAT_MS,
+    deps.heartbeatMs ?? HEARTBEAT_MS,
     () => registry.all().map((connection) => connection.socket),
     (socket) => socket.close('heartbeat_lost', 'nothing came for two heartbeats'),
   )

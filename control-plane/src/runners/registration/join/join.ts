@@ -3,7 +3,7 @@ import { type Nodes, isElsewhere } from '../../../nodes/nodes.js'
 import { isJoinTokenGood } from '../../../store/runners/join-tokens.js'
 import { findRunnerByFingerprint } from '../../../store/runners/runners.js'
 import type { Admission } from '../../socket/admission.js'
-import type { HubLimits, HubOptions } from '../hub-options.js'
+import type { HubLimits, HubDependencies } from '../hub-options.js'
 import { hashJoinToken } from './tokens.js'
 import { type JoinDecision, type JoinRequest, decideHello } from './decision.js'
 import type { KnownAddresses } from './known-addresses.js'
@@ -12,7 +12,7 @@ import type { Rivals } from './rivals.js'
 import type { Strangers } from '../../socket/strangers.js'
 
 /** What joining needs of other parts. */
-export interface JoinDependencies extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log'> {
+export interface JoinDependencies extends Pick<HubDependencies, 'store' | 'clock' | 'live' | 'log'> {
   readonly limits: HubLimits
   readonly registry: Registry
   readonly nodes: Nodes

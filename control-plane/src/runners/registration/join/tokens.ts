@@ -8,7 +8,7 @@ import {
   insertJoinToken,
   listJoinTokens,
 } from '../../../store/runners/join-tokens.js'
-import type { HubOptions } from '../hub-options.js'
+import type { HubDependencies } from '../hub-options.js'
 
 /** How many minutes a join token is valid: when no time is given, and at most. */
 export const JOIN_TOKEN_MINUTES = { default: 30, most: 1440 } as const
@@ -32,7 +32,7 @@ export function hashJoinToken(token: string): string {
 }
 
 /** What the join tokens need of other parts. */
-export interface JoinTokenDependencies extends Pick<HubOptions, 'store' | 'clock' | 'random' | 'log'> {
+export interface JoinTokenDependencies extends Pick<HubDependencies, 'store' | 'clock' | 'random' | 'log'> {
   /** The fingerprint of this control plane's key. The token tells a new runner which control plane to trust. */
   readonly fingerprint: () => string
 }

@@ -6,7 +6,7 @@ import { clientOf, clientOptions, command, jobIdOf, type Run } from '../../commo
 import { jobIdPosition } from '../../options.js'
 
 /** Most lines that are shown. */
-const MOST_LINES = 100
+const MAX_LINES = 100
 /** So many bytes before and after a hit are read. A longer line is shown in part. */
 const AROUND = 2000
 
@@ -25,8 +25,8 @@ export const searchCommand = (run: Run) =>
       const hits = await allHits(client, { id: jobId, q: args.text, case: args.case })
       const lines = new Map<number, number>()
       for (const [line = 0, byte = 0] of hits) if (!lines.has(line)) lines.set(line, byte)
-      const shown = args.json ? [] : await textsOf(client, jobId, [...lines].slice(0, MOST_LINES))
-      const more = lines.size > MOST_LINES ? `… and ${lines.size - MOST_LINES} more lines\n` : ''
+      const shown = args.json ? [] : await textsOf(client, jobId, [...lines].slice(0, MAX_LINES))
+      const more = lines.size > MAX_LINES ? `… and ${lines.size - MAX_LINES} more lines\n` : ''
       await writeAnswer(run.terminal.stdout, args.json, { count: hits.length, hits }, () =>
         hits.length === 0 ? 'Nothing found.\n' : shown.join('') + more,
       )

@@ -6,7 +6,7 @@ import type { Output } from '../../../terminal.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../../common.js'
 
 /** Most rows of a table. `--json` holds more. */
-const MOST_ROWS = 50
+const MAX_ROWS = 50
 
 type Value = JobComparison['extravars']['records'][number]
 type Result = JobComparison['results']['records'][number]
@@ -85,14 +85,14 @@ function section<Row>(
   { count, records }: { readonly count: number; readonly records: readonly Row[] },
 ): string {
   if (count === 0) return ''
-  const shown = records.slice(0, MOST_ROWS)
+  const shown = records.slice(0, MAX_ROWS)
   const more = count > shown.length ? `… and ${count - shown.length} more\n` : ''
   return `${title}:\n${tableText(output, columns, shown)}${more}`
 }
 
 function hostsText(title: string, hosts: readonly string[]): string {
   if (hosts.length === 0) return ''
-  const shown = hosts.slice(0, MOST_ROWS)
+  const shown = hosts.slice(0, MAX_ROWS)
   const more = hosts.length > shown.length ? ` and ${hosts.length - shown.length} more` : ''
   return `${title}: ${shown.join(', ')}${more}\n`
 }

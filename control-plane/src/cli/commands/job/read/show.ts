@@ -21,7 +21,7 @@ const LEFT_OUT = new Set([
   'integrity',
 ])
 /** Most hosts of a task that are named. The others are counted. */
-const MOST_HOSTS = 5
+const MAX_HOSTS = 5
 
 const TIMES = new Set(['start', 'end', 'abandoned_at'])
 
@@ -67,7 +67,7 @@ function limitWords({ seconds, used_seconds: used }: NonNullable<Job['time_limit
 
 /** A task and the hosts on which it runs: `Install (task 17) on web1, web2 and 3 more since 2026-11-20 08:15:30`. */
 function tasksWords({ id, task, hosts, count, since }: NonNullable<Job['place']>['tasks'][number]): string {
-  const shown = hosts.slice(0, MOST_HOSTS)
+  const shown = hosts.slice(0, MAX_HOSTS)
   const more = count > shown.length ? ` and ${count - shown.length} more` : ''
   return `${task ?? 'a task'} (task ${id}) on ${shown.join(', ')}${more} since ${localTime(since) ?? ''}`
 }
