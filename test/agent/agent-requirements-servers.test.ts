@@ -28,7 +28,9 @@ const PACKED = buildCollection('house', 'packed', {
 })
 const SITE = JSON.stringify([
   {
-    ...{ hosts: 'localhost', connection: 'local', gather_facts: false },
+    hosts: 'localhost',
+    connection: 'local',
+    gather_facts: false,
     roles: ['house.packed.one', 'house.served.one'],
     tasks: [{ debug: { msg: "user {{ lookup('pipe', 'id -u') }}" } }],
   },
@@ -50,7 +52,10 @@ function offer(controlPlane: FakeControlPlane, { url }: AnsweringServer): Stored
     'ansible.cfg': `[galaxy]\nserver_list = house\n[galaxy_server.house]\nurl = ${url}/\ntoken = ${TOKEN}\n`,
   }
   const files = Object.entries(texts).map(([path, text]) => ({
-    ...{ path, sha256: controlPlane.addBlob(text), size: Buffer.byteLength(text), executable: false },
+    path,
+    sha256: controlPlane.addBlob(text),
+    size: Buffer.byteLength(text),
+    executable: false,
   }))
   const manifest = publish(
     controlPlane,

@@ -13,7 +13,9 @@ const GALAXY = execFileSync('sh', ['-c', 'command -v ansible-galaxy'], { encodin
 const tasks = (text: string): string => JSON.stringify([{ debug: { msg: text } }])
 const SITE = JSON.stringify([
   {
-    ...{ hosts: 'localhost', connection: 'local', gather_facts: false },
+    hosts: 'localhost',
+    connection: 'local',
+    gather_facts: false,
     roles: ['from_git', 'house.things.of_collection'],
   },
 ])
@@ -35,7 +37,11 @@ function sources(folder: string): string {
     'role/tasks/main.yml': tasks('the role of git'),
     'role/meta/main.yml': JSON.stringify({ galaxy_info: { author: 't', description: 't', license: 'x' } }),
     'collection/galaxy.yml': JSON.stringify({
-      ...{ namespace: 'house', name: 'things', version: '1.0.0', readme: 'README.md', authors: ['t'] },
+      namespace: 'house',
+      name: 'things',
+      version: '1.0.0',
+      readme: 'README.md',
+      authors: ['t'],
     }),
     'collection/README.md': 'A collection of this test.',
     'collection/roles/of_collection/tasks/main.yml': tasks('the role of a collection'),

@@ -46,8 +46,12 @@ describe('running a playbook', () => {
   test('options, variables and what is passed on of the environment reach ansible as they are', async () => {
     const { controlPlane, join: joinApp } = await createSetting()
     await joinApp({
-      ...{ RTE_JOIN_TOKEN: 'secret-token', DATABASE_URL: 'secret', NODE_OPTIONS: '--no-warnings' },
-      ...{ MY_OWN: 'kept', OTHERS: 'not kept', RTE_PASS_ENVIRONMENT: 'MY_*' },
+      RTE_JOIN_TOKEN: 'secret-token',
+      DATABASE_URL: 'secret',
+      NODE_OPTIONS: '--no-warnings',
+      MY_OWN: 'kept',
+      OTHERS: 'not kept',
+      RTE_PASS_ENVIRONMENT: 'MY_*',
     })
     const report = play(
       { debug: { msg: 'var={{ text }} check={{ ansible_check_mode }} tags={{ ansible_run_tags | sort }}' } },

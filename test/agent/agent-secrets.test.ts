@@ -48,7 +48,10 @@ describe('sealed secrets', () => {
     await setting.join()
     const site = [
       {
-        ...{ hosts: 'localhost', connection: 'local', gather_facts: false, vars_files: ['one.yml', 'two.yml'] },
+        hosts: 'localhost',
+        connection: 'local',
+        gather_facts: false,
+        vars_files: ['one.yml', 'two.yml'],
         tasks: [say('{{ of_one }}, {{ of_two }}')],
       },
     ]

@@ -168,7 +168,10 @@ export class FakeControlPlane {
   #greet(socket: WebSocket, tls: TLSSocket | null): void {
     const { service } = this
     const handshake = new Handshake({
-      ...{ random: randomBytes, time: Date.now(), version: 'fake', tls },
+      random: randomBytes,
+      time: Date.now(),
+      version: 'fake',
+      tls,
       service: { current: () => service },
     })
     socket.send(handshake.challenge)

@@ -62,7 +62,15 @@ export function unprivilegedAgent(setting: Setting, uid: number): readonly strin
   chownSync(setting.statePath, uid, uid)
   const rights = '+setuid,+setgid,+chown,+kill'
   return [
-    ...['setpriv', '--reuid', String(uid), '--regid', String(uid), '--clear-groups'],
-    ...['--inh-caps', rights, '--ambient-caps', rights],
+    'setpriv',
+    '--reuid',
+    String(uid),
+    '--regid',
+    String(uid),
+    '--clear-groups',
+    '--inh-caps',
+    rights,
+    '--ambient-caps',
+    rights,
   ]
 }

@@ -6,7 +6,14 @@ import { JobFolder, fixtures } from './job-folder.js'
 describe('secrets', () => {
   it('of arguments, of no_log tasks, of facts and of hidden items are in no event', async () => {
     const job = await JobFolder.ofPlaybook(join(fixtures, 'no-log'), [
-      ...['-i', 'localhost,', '-c', 'local', '-vvvv', '-e', 'playbook_copy=MARK', 'site.yml'],
+      '-i',
+      'localhost,',
+      '-c',
+      'local',
+      '-vvvv',
+      '-e',
+      'playbook_copy=MARK',
+      'site.yml',
     ])
     await job.replaceInOrders('MARK', job.file('copied'))
     expect(await job.run()).toMatchObject({ cause: 'exited', exit_code: 0 })

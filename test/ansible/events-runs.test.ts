@@ -56,7 +56,8 @@ describe('runs of ansible-playbook', () => {
     const asked = { ANSIBLE_BECOME_ASK_PASS: '1', ANSIBLE_ASK_PASS: '1' }
     const job = await JobFolder.ofPlaybook(folder, [...local, '-e', 'given=told', 'asks.yml'], { env: asked })
     expect(await job.run()).toMatchObject({
-      ...{ cause: 'exited', exit_code: 0 },
+      cause: 'exited',
+      exit_code: 0,
       message: 'a pause did not wait for an answer, because there is no terminal',
     })
     const events = await job.events()

@@ -32,11 +32,20 @@ print(json.dumps({w: [is_tried_again(w), is_tried_again(w, codes=them.TRANSIENT_
 
 test('what says something about the host just now is tried again, and what says something about the job is not', async () => {
   const expected = {
-    ...{ EMFILE: [true, true], ENFILE: [true, true], ENOMEM: [true, true], memory: [true, true] },
-    ...{ EIO: [true, true], ESTALE: [true, true], ETIMEDOUT: [true, true] },
+    EMFILE: [true, true],
+    ENFILE: [true, true],
+    ENOMEM: [true, true],
+    memory: [true, true],
+    EIO: [true, true],
+    ESTALE: [true, true],
+    ETIMEDOUT: [true, true],
     // Too many processes; and a program that may not be run, which stays so.
-    ...{ EAGAIN: [false, true], EACCES: [true, false] },
-    ...{ ENOENT: [false, false], ENOTDIR: [false, false], ENOSPC: [false, false], EPERM: [false, false] },
+    EAGAIN: [false, true],
+    EACCES: [true, false],
+    ENOENT: [false, false],
+    ENOTDIR: [false, false],
+    ENOSPC: [false, false],
+    EPERM: [false, false],
   }
   const args = ['-I', '-S', '-c', PROGRAM, agentFolder, JSON.stringify(Object.keys(expected))]
   const { stdout, stderr } = await execa(supervisorPython, args)

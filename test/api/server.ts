@@ -121,8 +121,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     parts,
     close,
   } = await startControlPlane(settings, {
-    ...{ clock, log, hashCost: FAST_HASHES },
-    ...{ timers, freeBytes, moreRoutes },
+    clock,
+    log,
+    hashCost: FAST_HASHES,
+    timers,
+    freeBytes,
+    moreRoutes,
     ...(options.holdSteady ? { steady: clock } : {}),
   })
   if (moreRoutes) allowOwnRoutes(url)

@@ -144,12 +144,14 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   LISTEN_HOST: {
     given: '127.0.0.2',
     look: async (server) => new URL(server.url).hostname,
-    ...{ usual: '127.0.0.1', changed: '127.0.0.2' },
+    usual: '127.0.0.1',
+    changed: '127.0.0.2',
   },
   BASE_URL: {
     given: '/tools/holdfast',
     look: async (server) => new URL(server.url).pathname,
-    ...{ usual: '/', changed: '/tools/holdfast' },
+    usual: '/',
+    changed: '/tools/holdfast',
   },
   PUBLIC_URL: { file: 'api/accounts/sign-in-openid.test.ts', title: 'set PUBLIC_URL' },
   HTTPS: { file: 'e2e/tls.test.ts', title: 'a runner joins over TLS, below a base URL' },
@@ -158,7 +160,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   WEB: {
     given: '0',
     look: async (server) => (await fetch(`${server.url}/jobs`)).status,
-    ...{ usual: 200, changed: 404 },
+    usual: 200,
+    changed: 404,
   },
   TRUST_PROXY: {
     given: '1',
@@ -167,13 +170,15 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       await server.call('POST', '/auth/login', { json, headers: { 'x-forwarded-for': '203.0.113.9' } })
       return String((await newestAudit(server)).address).startsWith('203.')
     },
-    ...{ usual: false, changed: true },
+    usual: false,
+    changed: true,
   },
   PERSISTENT_PATH: { file: 'cli/serve.test.ts', title: 'only the admin can read a generated admin password' },
   FORMS_FOLDER_PATH: {
     given: 'elsewhere/forms',
     look: async (server) => (await server.parts.forms.forms.all()).map(({ name }) => name).sort(),
-    ...{ usual: ['open'], changed: ['open', 'other'] },
+    usual: ['open'],
+    changed: ['open', 'other'],
   },
   CONFIG_PATH: {
     given: 'elsewhere/config.yaml',
@@ -181,7 +186,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       const { token } = await server.addUser('cleo', ['crew'])
       return ((await server.call('GET', '/profile', { token })).body.roles as string[]).includes('crew')
     },
-    ...{ usual: false, changed: true },
+    usual: false,
+    changed: true,
   },
   VARS_FILES_PATH: {
     given: 'elsewhere/vars',
@@ -191,7 +197,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       const form = forms.find(({ name }) => ['town', 'other'].includes(name))
       return form && (await server.parts.forms.forms.contextOf(form)).constants.town
     },
-    ...{ usual: 'usual', changed: 'changed' },
+    usual: 'usual',
+    changed: 'changed',
   },
   FORM_FILES_PATH: { file: 'api/forms/source-rules.test.ts', title: 'FORM_FILES_PATH' },
   FORM_FUNCTIONS_PATH: { file: 'api/forms/own-functions.test.ts', title: 'FORM_FUNCTIONS_PATH' },
@@ -213,49 +220,58 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   WORKFLOWS_PATH: {
     given: 'elsewhere/workflows',
     look: async (server) => existsSync(join(server.folder, 'elsewhere/workflows')),
-    ...{ usual: false, changed: true },
+    usual: false,
+    changed: true,
   },
   ANSIBLE_PATH: {
     given: 'elsewhere/playbooks',
     look: async (server) => (await server.parts.runners.approvedFiles.manifest(JOB)).json.includes('other.yml'),
-    ...{ usual: false, changed: true },
+    usual: false,
+    changed: true,
   },
   RTE_FILES_MAX_MB: { given: '1', look: manifestOfLarge, usual: 'made', changed: 'playbook_files' },
   UPLOAD_PATH: {
     given: 'elsewhere/uploads',
     look: async (server) => String((await upload(server, 'a.txt', 'content')).destination).includes('elsewhere'),
-    ...{ usual: false, changed: true },
+    usual: false,
+    changed: true,
   },
   DATABASE_URL: { file: 'e2e/postgres.test.ts', title: 'kill -9 of the database server' },
   ACCESS_TOKEN_SECRET: {
     given: 'quite another secret',
     look: async (server) => server.parts.auth.accessTokens.all()[0],
-    ...{ usual: 'a secret that is only used in tests', changed: 'quite another secret' },
+    usual: 'a secret that is only used in tests',
+    changed: 'quite another secret',
   },
   ENCRYPTION_SECRET: {
     given: 'quite another secret',
     look: async (server) => server.parts.credentials.encryption.all()[0],
-    ...{ usual: 'another secret that is only used in tests', changed: 'quite another secret' },
+    usual: 'another secret that is only used in tests',
+    changed: 'quite another secret',
   },
   ACCESS_TOKEN_SECRET_PREVIOUS: {
     given: 'the secret of before',
     look: async (server) => server.parts.auth.accessTokens.all()[1],
-    ...{ usual: undefined, changed: 'the secret of before' },
+    usual: undefined,
+    changed: 'the secret of before',
   },
   ENCRYPTION_SECRET_PREVIOUS: {
     given: 'the secret of before',
     look: async (server) => server.parts.credentials.encryption.all()[1],
-    ...{ usual: undefined, changed: 'the secret of before' },
+    usual: undefined,
+    changed: 'the secret of before',
   },
   ACCESS_TOKEN_EXPIRATION: {
     given: '5m',
     look: async (server) => lifeOf((await server.signIn(adminOf(server))).token),
-    ...{ usual: 1800, changed: 300 },
+    usual: 1800,
+    changed: 300,
   },
   ACCESS_TOKEN_REFRESH_EXPIRATION: {
     given: '2h',
     look: async (server) => lifeOf((await server.signIn(adminOf(server))).refreshtoken),
-    ...{ usual: 24 * 3600, changed: 7200 },
+    usual: 24 * 3600,
+    changed: 7200,
   },
   SESSION_MAX_AGE: {
     given: '3h',
@@ -266,13 +282,15 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       const answer = await server.call('POST', '/token', { json: { refreshtoken } })
       return lifeOf(String(answer.body.refreshtoken))
     },
-    ...{ usual: 24 * 3600, changed: 5400 },
+    usual: 24 * 3600,
+    changed: 5400,
   },
   AUTH_RATE_LIMIT: { file: 'api/accounts/rate-limit.test.ts', title: 'AUTH_RATE_LIMIT' },
   API_TOKEN_MAX_DAYS: {
     given: '10',
     look: (server) => statusOf(asAdmin(server, 'POST', '/profile/tokens', { name: 'long', expiryDays: 20 })),
-    ...{ usual: 200, changed: 400 },
+    usual: 200,
+    changed: 400,
   },
   ADMIN_USERNAME: { given: 'root', look: async (server) => adminOf(server), usual: 'admin', changed: 'root' },
   ADMIN_PASSWORD: { file: 'cli/serve.test.ts', title: 'a first admin with a short password gives exit code 2' },
@@ -291,12 +309,14 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       for (let count = 0; count < 12; count += 1) await putJob(server)
       return ((await asAdmin(server, 'GET', '/job')).body.records as unknown[]).length > 10
     },
-    ...{ usual: true, changed: false },
+    usual: true,
+    changed: false,
   },
   MASK_EXTRAVARS_REGEX: {
     given: 'colour',
     look: maskedOf,
-    ...{ usual: { colour: 'red', db_password: '********' }, changed: { colour: '********', db_password: 'x' } },
+    usual: { colour: 'red', db_password: '********' },
+    changed: { colour: '********', db_password: 'x' },
   },
   UPLOAD_MAX_GB: { given: '4', look: mayUpload(5 * GIB), usual: 'taken', changed: 'upload_too_large' },
   UPLOAD_USER_MAX_GB: { given: '3', look: mayUpload(3.5 * GIB), usual: 'taken', changed: 'upload_quota' },
@@ -305,7 +325,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   API_BODY_LIMIT_MB: {
     given: '1',
     look: (server) => statusOf(launch(server, 'open', { rawFormData: {}, extravars: { text: 'x'.repeat(1_500_000) } })),
-    ...{ usual: 200, changed: 413 },
+    usual: 200,
+    changed: 413,
   },
   PROCESS_MAX_BUFFER_MB: { file: 'attacks/runner-hostile.test.ts', title: 'of output: the job ends with what is kept' },
   JOB_EVENTS_MAX_MB: { file: 'attacks/runner-hostile.test.ts', title: 'of events, in bytes: whole lines are kept' },
@@ -317,7 +338,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       await server.parts.jobs.retention.sweep()
       return statusOf(asAdmin(server, 'GET', `/job/${id}`))
     },
-    ...{ usual: 200, changed: 404 },
+    usual: 200,
+    changed: 404,
   },
   AUDIT_RETENTION_DAYS: {
     given: '1',
@@ -332,7 +354,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       await server.parts.audit.retention.sweep()
       return (await records()).length > 0
     },
-    ...{ usual: true, changed: false },
+    usual: true,
+    changed: false,
   },
   AUDIT_READS: {
     given: '1',
@@ -340,7 +363,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       await asAdmin(server, 'GET', `/job/${await putJob(server)}`)
       return String((await newestAudit(server)).action).endsWith('.read')
     },
-    ...{ usual: false, changed: true },
+    usual: false,
+    changed: true,
   },
   AUDIT_FILE: {
     given: 'elsewhere/audit.log',
@@ -349,7 +373,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       if (!isChanged) return existsSync(path)
       return waitFor('a record in the file', () => existsSync(path) && readFileSync(path, 'utf8').includes('"action"'))
     },
-    ...{ usual: false, changed: true },
+    usual: false,
+    changed: true,
   },
   AUDIT_SYSLOG: { file: 'cli/admin-commands.test.ts', title: 'AUDIT_SYSLOG' },
   WEBHOOK_ALLOWED_HOSTS: { file: 'api/notifications/notifications.test.ts', title: 'WEBHOOK_ALLOWED_HOSTS' },
@@ -371,7 +396,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   METRICS_TOKEN: {
     given: 'metrics-token-of-a-test',
     look: (server) => statusOf(server.call('GET', '/metrics', { token: 'metrics-token-of-a-test' })),
-    ...{ usual: 401, changed: 200 },
+    usual: 401,
+    changed: 200,
   },
   RTE_QUEUE_MINUTES: { given: '6000', look: patienceOf, usual: 'short', changed: 'long' },
   RTE_LOST_SECONDS: { file: 'chaos/abandoned.test.ts', title: 'a runner that is silent for RTE_LOST_SECONDS' },
@@ -385,7 +411,8 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       await agent.leave()
       return heartbeat_ms
     },
-    ...{ usual: 20_000, changed: 33_000 },
+    usual: 20_000,
+    changed: 33_000,
   },
   LOG_LEVEL: { file: 'e2e/secrets.test.ts', title: "LOG_LEVEL: 'trace'" },
   LOG_FORMAT: { file: 'cli/serve.test.ts', title: 'LOG_FORMAT' },

@@ -44,7 +44,13 @@ async function run(streams: { readonly output: Buffer; readonly events: Buffer }
     job_id: order.job_id,
     record: {
       run_id: order.run_id,
-      ...{ cause: 'exited', exit_code: 0, signal: null, message: null, aborted: false, started_at: now, ended_at: now },
+      cause: 'exited',
+      exit_code: 0,
+      signal: null,
+      message: null,
+      aborted: false,
+      started_at: now,
+      ended_at: now,
       output: { length: streams.output.length, sha256: sha256(streams.output), dropped_bytes: 0 },
       events: {
         length: streams.events.length,

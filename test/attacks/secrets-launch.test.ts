@@ -59,7 +59,11 @@ const post = (path: string, json: object) => server.call('POST', path, { token: 
 const get = (path: string) => server.call('GET', path, { token: server.admin })
 
 const VALUES = {
-  ...{ host: 'web', pin: SECRETS.pin, api_token: 'shown-to-whom-it-belongs', tokenizer: 'bpe', token_count: 3 },
+  host: 'web',
+  pin: SECRETS.pin,
+  api_token: 'shown-to-whom-it-belongs',
+  tokenizer: 'bpe',
+  token_count: 3,
   friends: [{ who: 'Eve', code: SECRETS.row }],
 }
 
@@ -143,8 +147,12 @@ describe('hiding by names', () => {
     }
     const { body } = await post('/job', { formName: 'open', extravars: secret })
     expect((await get(`/job/${Number(body.id)}`)).body.extravars).toMatchObject({
-      ...{ db_password: '********', PASSWORD: '********', accessToken: '********', secret_key: '********' },
-      ...{ API_TOKENS: ['********'], secrets: { x: '********' } },
+      db_password: '********',
+      PASSWORD: '********',
+      accessToken: '********',
+      secret_key: '********',
+      API_TOKENS: ['********'],
+      secrets: { x: '********' },
     })
   })
 

@@ -22,8 +22,11 @@ function graph(request: IncomingMessage, response: ServerResponse): boolean {
 
 beforeAll(async () => {
   entra = await startOpenIdProvider({
-    ...{ redirectUri: `${PUBLIC_URL}/api/v2/auth/azuread/callback`, path: `/${TENANT}/v2.0`, claimsInToken: true },
-    ...{ secretInBody: true, beside: graph },
+    redirectUri: `${PUBLIC_URL}/api/v2/auth/azuread/callback`,
+    path: `/${TENANT}/v2.0`,
+    claimsInToken: true,
+    secretInBody: true,
+    beside: graph,
   })
   entra.know('mallory', { preferred_username: 'mallory@example.com', oid: 'oid-mallory' })
   const config = `roles:

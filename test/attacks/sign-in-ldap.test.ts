@@ -76,7 +76,9 @@ test('without a base for groups the log says what is open, and how the role is w
   await server.writeConfig(configFor('mailAttribute: mail'))
   expect((await profileOf('worker')).roles).toEqual(['plain', 'default'])
   expect(linesWith('anywhere in the directory gives the role').at(-1)).toMatchObject({
-    ...{ level: 40, role: 'plain', group: 'ldap/staff' },
+    level: 40,
+    role: 'plain',
+    group: 'ldap/staff',
   })
   const spelling = linesWith('a role was given by the name of a group').map(({ by }) => by)
   expect(spelling).toContain(`ldap/dn:cn=staff,${GROUPS}`)
@@ -91,7 +93,7 @@ test('groups in groups count where a setting says so, and circles come to an end
   expect(await rolesOf('inner')).toEqual(['default'])
   await server.writeConfig(configFor(`groupsBase: ${GROUPS}`, 'nestedGroups: walk'))
   expect(await profileOf('inner')).toMatchObject({
-    ...{ roles: ['outer', 'default'] },
+    roles: ['outer', 'default'],
     groups: ['ldap/circle', `ldap/dn:cn=outer,${GROUPS}`, 'ldap/middle', 'ldap/outer'],
   })
   await server.writeConfig(configFor(`groupSearch: { base: "${GROUPS}" }`, 'nestedGroups: walk'))

@@ -91,7 +91,8 @@ function attacks({ jobId, courseId, manyId }: Filled, others: readonly string[])
     const body = launchOf(`{"${field}":${valueOf(what)}}`)
     const request = { path: '/job', body, status }
     return {
-      ...{ what: `a launch: ${what}, ${(body.length / MIB).toFixed(1)} MiB, answered ${status}`, times: 10 },
+      what: `a launch: ${what}, ${(body.length / MIB).toFixed(1)} MiB, answered ${status}`,
+      times: 10,
       run: (product) => post(product, { ...request, token: product.admin.token }),
     }
   }
@@ -99,7 +100,8 @@ function attacks({ jobId, courseId, manyId }: Filled, others: readonly string[])
   const largest = launchOf(`{"text":${valueOf('one text')}}`)
   return [
     {
-      ...{ what: 'a stranger: 51 MB of [{},…] to the sign-in', times: 5 },
+      what: 'a stranger: 51 MB of [{},…] to the sign-in',
+      times: 5,
       run: (product) => post(product, { path: '/auth/login', body: strangers, token: null, status: 413 }),
     },
     launch('too many values', 'text', 413),
@@ -110,14 +112,16 @@ function attacks({ jobId, courseId, manyId }: Filled, others: readonly string[])
     launch('names', 'rows'),
     launch('texts', 'rows'),
     {
-      ...{ what: 'four of the largest launches at once', times: 5 },
+      what: 'four of the largest launches at once',
+      times: 5,
       run: (product) => {
         const request = { path: '/job', body: largest, token: product.admin.token, status: 200 }
         return Promise.all(Array.from({ length: 4 }, () => post(product, request)))
       },
     },
     {
-      ...{ what: 'sixteen at once, of four users', times: 5 },
+      what: 'sixteen at once, of four users',
+      times: 5,
       run: (product) => {
         const tokens = [product.admin.token, ...others].flatMap((token) => [token, token, token, token])
         return Promise.all(tokens.map((token) => post(product, { path: '/job', body: largest, token, status: 200 })))
@@ -125,7 +129,8 @@ function attacks({ jobId, courseId, manyId }: Filled, others: readonly string[])
     },
     { what: 'the events of a job, 120 MB', times: 1, run: (product) => drain(product, `/job/${jobId}/events`) },
     {
-      ...{ what: `the events of a job, ${MANY_EVENTS.toLocaleString('en')} of them`, times: 1 },
+      what: `the events of a job, ${MANY_EVENTS.toLocaleString('en')} of them`,
+      times: 1,
       run: (product) => drain(product, `/job/${manyId}/events`),
     },
     { what: `an output of ${OUTPUT_MIB} MiB as HTML`, times: 1, run: (product) => drain(product, `/job/${jobId}`) },
@@ -140,7 +145,8 @@ function attacks({ jobId, courseId, manyId }: Filled, others: readonly string[])
         ['the numbers of its lines', 'output/index'],
       ] as const
     ).map(([what, path]) => ({
-      ...{ what, times: 5 },
+      what,
+      times: 5,
       run: (product: Product) => drain(product, `/job/${courseId}/${path}`),
     })),
     { what: 'the list of 5,000 jobs', times: 5, run: (product) => drain(product, '/job?records=5000') },
@@ -190,7 +196,8 @@ async function fill(path: string): Promise<Filled> {
     const courseId = await store.write('bench.job', (queries) => insertJob(queries, job(5002)))
     const lineEnds = Buffer.alloc(MIB, '\n')
     await fillResults(store, courseId, {
-      ...{ tasks: TASKS, hosts: HOSTS },
+      tasks: TASKS,
+      hosts: HOSTS,
       output: (task) => (task < 8 ? lineEnds : Buffer.alloc(0)),
     })
     const manyId = await store.write('bench.job', (queries) => insertJob(queries, job(5003)))
@@ -275,8 +282,12 @@ export async function measureLargeRequests(say: Say): Promise<Figure[]> {
     return [
       ...figures,
       {
-        ...{ what: 'largest requests: peak memory of the control plane', value: peak, unit: 'MB', digits: 0 },
-        ...{ reach: { value: REACH_MB, better: 'lower' } as const, note: 'after all of them' },
+        what: 'largest requests: peak memory of the control plane',
+        value: peak,
+        unit: 'MB',
+        digits: 0,
+        reach: { value: REACH_MB, better: 'lower' } as const,
+        note: 'after all of them',
       },
     ]
   } finally {

@@ -5,8 +5,15 @@ import { closeDatabase, openDatabase, query } from '../support/database-file.js'
 export const WAITING = 1000
 
 const APPROVAL = JSON.stringify({
-  ...{ title: 'Deploy?', message: 'Tonight', roles: ['ops'], notifications: [], allowSelf: false },
-  ...{ state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null },
+  title: 'Deploy?',
+  message: 'Tonight',
+  roles: ['ops'],
+  notifications: [],
+  allowSelf: false,
+  state: 'waiting',
+  decided_by: null,
+  decided_by_type: null,
+  decided_at: null,
 })
 
 const AWAITED = `insert into awaited_approval (role, job_id, allow_self, user_id, user_name, user_type)

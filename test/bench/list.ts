@@ -51,7 +51,9 @@ const QUESTIONS: readonly Question[] = [
   { who: 'admin', what: 'user without jobs', path: '/job?user=nobody&user_type=ldap' },
   { who: 'admin', what: 'runner', path: '/job?runner=runner-3', read: jobsBy({ runner: 'runner-3' }) },
   {
-    ...{ who: 'admin', what: 'user and runner', path: '/job?user=user-7&runner=runner-3' },
+    who: 'admin',
+    what: 'user and runner',
+    path: '/job?user=user-7&runner=runner-3',
     read: jobsBy({ user: OWNER, runner: 'runner-3' }),
   },
   { who: 'admin', what: 'user and runner that never met', path: '/job?user=user-7&runner=runner-4' },

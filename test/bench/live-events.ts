@@ -45,16 +45,19 @@ export async function measureLiveEvents(streams: number, say: Say): Promise<Figu
     const shown = { reach: null, digits: 1 } as const
     return [
       {
-        ...{ what: 'live events: request that changes to arrival, p99', value: p99, unit: 'ms', digits: 0, note },
+        what: 'live events: request that changes to arrival, p99',
+        value: p99,
+        unit: 'ms',
+        digits: 0,
+        note,
         reach: { value: REACH_MS, better: 'lower' },
       },
       {
-        ...{
-          what: `live events: ${BURST} changes at once, streams that missed the last`,
-          value: burst.missed,
-          unit: '',
-        },
-        ...{ digits: 0, note: `a stream was sent ${burst.fewest} to ${burst.most} events` },
+        what: `live events: ${BURST} changes at once, streams that missed the last`,
+        value: burst.missed,
+        unit: '',
+        digits: 0,
+        note: `a stream was sent ${burst.fewest} to ${burst.most} events`,
         reach: { value: 0, better: 'lower' },
       },
       {
@@ -66,15 +69,17 @@ export async function measureLiveEvents(streams: number, say: Say): Promise<Figu
       },
       { ...shown, what: 'live events: CPU of a change', value: (cpu / CHANGES) * 1000, unit: 'ms', note: all },
       {
-        ...{ ...shown, what: 'live events: CPU of pings and checks of sessions' },
-        ...{
-          value: (quietCpu / QUIET_MS) * 100_000,
-          unit: '% of a core',
-          note: `${QUIET_MS / 1000} s without a change`,
-        },
+        ...shown,
+        what: 'live events: CPU of pings and checks of sessions',
+        value: (quietCpu / QUIET_MS) * 100_000,
+        unit: '% of a core',
+        note: `${QUIET_MS / 1000} s without a change`,
       },
       {
-        ...{ ...shown, what: 'live events: resident memory at the end', unit: 'MB', note: all },
+        ...shown,
+        what: 'live events: resident memory at the end',
+        unit: 'MB',
+        note: all,
         value: residentBytes(pid) / 1e6,
       },
     ]

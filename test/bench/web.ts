@@ -172,8 +172,16 @@ async function measureGrid(browser: Browser, address: string): Promise<Figure[]>
   const counts = { ok: HOSTS, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0, hosts: HOSTS }
   const time = '2026-01-01T00:00:00.000Z'
   const records = tasks.map((id) => ({
-    ...{ id, kind: 'task', play: 1, name: `Task ${id - 1}`, role: null, path: null, order: id },
-    ...{ started: time, ended: time, ...counts },
+    id,
+    kind: 'task',
+    play: 1,
+    name: `Task ${id - 1}`,
+    role: null,
+    path: null,
+    order: id,
+    started: time,
+    ended: time,
+    ...counts,
   }))
   await page.route(/\/job\/1\/matrix/, (route) => route.fulfill({ json: { hosts, tasks, cells, complete: true } }))
   await page.route(/\/job\/1\/outline/, (route) =>

@@ -9,7 +9,10 @@ import { COLOR_SCHEMES, expectForEverybody } from './kit/for-everybody.js'
 
 /** The comparison of a job with the last good run of its form. One product, one runner and one browser for all. */
 const FORM = JSON.stringify({
-  ...{ name: 'deploy', type: 'ansible', playbook: 'deploy.yml', roles: ['default'] },
+  name: 'deploy',
+  type: 'ansible',
+  playbook: 'deploy.yml',
+  roles: ['default'],
   fields: [{ name: 'size', type: 'number' }, { name: 'place' }],
 })
 const GOOD: readonly RunTask[] = [

@@ -126,8 +126,16 @@ test('of 1,000 hosts and 200 tasks only what is in sight is on the page', async 
   const counts = { ok: 0, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0, hosts: 1000 }
   const time = '2026-01-01T00:00:00.000Z'
   const records = tasks.map((id) => ({
-    ...{ id, kind: 'task', play: 1, name: `Task ${id - 1}`, role: null, path: null, order: id },
-    ...{ started: time, ended: time, ...counts },
+    id,
+    kind: 'task',
+    play: 1,
+    name: `Task ${id - 1}`,
+    role: null,
+    path: null,
+    order: id,
+    started: time,
+    ended: time,
+    ...counts,
   }))
   await page.route(/\/job\/1\/matrix/, (route) => route.fulfill({ json: { hosts, tasks, cells, complete: true } }))
   await page.route(/\/job\/1\/outline/, (route) =>

@@ -186,8 +186,18 @@ test('with the keyboard alone, and always seeing where one is, one signs in and 
   await press('Enter')
   const text = await page.getByRole('region', { name: 'Extra variables' }).innerText()
   expect(JSON.parse(text)).toMatchObject({
-    ...{ text: 'one', count: 3, notes: 'some notes', data: { a: 1 }, careful: true, size: 'medium', site: 'south' },
-    ...{ racks: ['r2'], day: '2026-02-02', rows: [{ door: 'cellar' }], path: '/one', cert: { originalname: 'a.pem' } },
+    text: 'one',
+    count: 3,
+    notes: 'some notes',
+    data: { a: 1 },
+    careful: true,
+    size: 'medium',
+    site: 'south',
+    racks: ['r2'],
+    day: '2026-02-02',
+    rows: [{ door: 'cellar' }],
+    path: '/one',
+    cert: { originalname: 'a.pem' },
   })
   expect(await admin.faults()).toEqual([])
 })
@@ -235,18 +245,22 @@ test('with the keyboard alone one aborts a job and lets a runner in', async () =
 
 /** Every page that there is. */
 const pages = () => [
-  ...[
-    '/jobs',
-    '/jobs?status=aborted',
-    '/forms',
-    '/forms/Everything',
-    `/forms/${LONG}`,
-    '/approvals',
-    '/runners',
-    '/me',
-  ],
+  '/jobs',
+  '/jobs?status=aborted',
+  '/forms',
+  '/forms/Everything',
+  `/forms/${LONG}`,
+  '/approvals',
+  '/runners',
+  '/me',
   ...jobs.flatMap((id) => ['', '/tasks', '/timeline', '/values', '/history'].map((tab) => `/jobs/${id}${tab}`)),
-  ...['/users', '/users/2', '/roles', '/credentials', '/audit', '/settings', '/jobs/999'],
+  '/users',
+  '/users/2',
+  '/roles',
+  '/credentials',
+  '/audit',
+  '/settings',
+  '/jobs/999',
 ]
 
 test.each([

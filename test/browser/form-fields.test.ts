@@ -122,7 +122,10 @@ async function slowDown(bytesPerSecond: number | null): Promise<void> {
   network ??= await page.context().newCDPSession(page)
   const uploadThroughput = bytesPerSecond ?? -1
   await network.send('Network.emulateNetworkConditions', {
-    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput },
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput,
   })
 }
 const storedUploads = () => readdirSync(join(product.folder, 'persistent/uploads'))

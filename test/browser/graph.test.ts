@@ -14,7 +14,10 @@ const CONFIG = `roles:
   - {name: default, groups: []}
 `
 const STEPS = JSON.stringify({
-  ...{ name: 'steps', type: 'multistep', roles: ['default'], fields: [] },
+  name: 'steps',
+  type: 'multistep',
+  roles: ['default'],
+  fields: [],
   steps: [
     { name: 'first', playbook: 'steps/first.yml', continue: true },
     { name: 'second', playbook: 'steps/second.yml' },
@@ -30,7 +33,8 @@ beforeAll(async () => {
   ;[browser, product] = await Promise.all([
     startChromium(),
     startProduct({
-      ...{ config: CONFIG, withAgent: false },
+      config: CONFIG,
+      withAgent: false,
       forms: { 'way.yml': workflowForm('way'), 'steps.yml': STEPS },
       workflows: {
         'way.yml': workflowText('way', {

@@ -195,7 +195,11 @@ test('Run again with changes begins with the values of the job, asks for its pas
   await page.getByRole('heading', { name: `Job ${Number(first?.order.job_id) + 1}` }).waitFor()
   await status('Successful').waitFor()
   expect(await shownVariables()).toMatchObject({
-    ...{ host: 'web2', count: 3, colour: 'blue', note: 'as always', long: 10 },
+    host: 'web2',
+    count: 3,
+    colour: 'blue',
+    note: 'as always',
+    long: 10,
     cert: { originalname: 'web1.pem', size: 13 },
   })
 })

@@ -64,7 +64,10 @@ beforeAll(async () => {
   const redirectUri = (kind: string) => `${address}/api/v2/auth/${kind}/callback`
   oidc = await startOpenIdProvider({ redirectUri: redirectUri('oidc') })
   entra = await startOpenIdProvider({
-    ...{ redirectUri: redirectUri('azuread'), path: `/${TENANT}/v2.0`, claimsInToken: true, secretInBody: true },
+    redirectUri: redirectUri('azuread'),
+    path: `/${TENANT}/v2.0`,
+    claimsInToken: true,
+    secretInBody: true,
     beside: graph,
   })
   oidc.know('sub-1', { preferred_username: 'jdoe', email: 'jdoe@example.com', groups: ['ops'] })

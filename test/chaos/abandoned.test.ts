@@ -130,7 +130,9 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
       expect({ status, abandoned_at, end }).toMatchObject({ status: 'abandoned', end: abandoned_at })
       await waiting.shows('step 149')
       expect(await shown(later.jobId)).toMatchObject({
-        ...{ status: 'abandoned', connected: true, abort_requested: false },
+        status: 'abandoned',
+        connected: true,
+        abort_requested: false,
         detail: "the runner 'test-runner' is connected and still has this job",
       })
       expect((await person.run(['job', 'list'])).stdout).toContain('abandoned (connected)')

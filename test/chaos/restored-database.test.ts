@@ -160,7 +160,10 @@ describe('a restored database', () => {
       return job.id
     }
     expect(await product.admin.get(`/job/${numberOf(running.jobId)}`)).toMatchObject({
-      ...{ status: 'running', form: 'synthetic', user: 'admin', user_type: 'local' },
+      status: 'running',
+      form: 'synthetic',
+      user: 'admin',
+      user_type: 'local',
       extravars: { ansibleforms_user: { username: 'admin' } },
     })
     // On each connection they are known by their runs.

@@ -20,11 +20,16 @@ const PATIENCE_MS = 300_000
 const STEPS = ['one', 'two', 'three', 'four', 'five'] as const
 type Step = (typeof STEPS)[number]
 const step = (name: Step, more: object = {}) => ({
-  ...{ name, key: name, playbook: `synthetic-${name}.yml`, inventory: 'localhost,' },
+  name,
+  key: name,
+  playbook: `synthetic-${name}.yml`,
+  inventory: 'localhost,',
   ...more,
 })
 const FORM = {
-  ...{ name: 'steps', type: 'multistep', roles: ['default'] },
+  name: 'steps',
+  type: 'multistep',
+  roles: ['default'],
   fields: [...STEPS.map((name) => ({ name, type: 'yaml' })), { name: 'wanted', type: 'checkbox' }],
   steps: [
     step('one'),

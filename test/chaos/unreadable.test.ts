@@ -156,12 +156,10 @@ test('a supervisor that is killed between the end of ansible and end.json: the j
   const fault = chaos.faults.arm({ operation: 'open-write', program: PROGRAMS.supervisor, path, action: 'kill-before' })
   // The path of the supervisor is by its open folder.
   const byFolder = chaos.faults.arm({
-    ...{
-      operation: 'open-write',
-      program: PROGRAMS.supervisor,
-      path: '/proc/self/fd/*/reserve',
-      action: 'kill-before',
-    },
+    operation: 'open-write',
+    program: PROGRAMS.supervisor,
+    path: '/proc/self/fd/*/reserve',
+    action: 'kill-before',
   })
   job.truth.openGate(10)
   const ended = await chaos.product.waitForEnd(job.jobId)

@@ -166,11 +166,18 @@ describe('a row of job launch --ask', () => {
     await cli.at('Launch?', ENTER)
     expect((await launched(cli)).machines).toEqual([
       {
-        ...{ net: 'lan', cores: 4, name: 'ber-lan-4', alias: 'alias-x', why: 'more' },
+        net: 'lan',
+        cores: 4,
+        name: 'ber-lan-4',
+        alias: 'alias-x',
+        why: 'more',
         disks: [{ kind: 'nvme', path: 'ber/lan/nvme' }],
       },
       {
-        ...{ net: 'dmz', cores: 2, name: 'ber-dmz-2', alias: 'alias-dmz' },
+        net: 'dmz',
+        cores: 2,
+        name: 'ber-dmz-2',
+        alias: 'alias-dmz',
         disks: [{ kind: 'tape', path: 'ber/dmz/tape' }],
       },
     ])

@@ -150,8 +150,16 @@ describe('job launch --ask', () => {
     await cli.at('Own', BACKSPACE, '8', ENTER)
     await cli.at('Launch?', ENTER)
     expect(await launched(cli)).toMatchObject({
-      ...{ notes: 'one\ntwo', extra: { a: [1, 2] }, count: 7, sure: true, teams: ['blue', 'black'], size: 'large' },
-      ...{ at: '2027-03-04T05:06', hour: '23:15', month: '2027-03', own: 'srv-8' },
+      notes: 'one\ntwo',
+      extra: { a: [1, 2] },
+      count: 7,
+      sure: true,
+      teams: ['blue', 'black'],
+      size: 'large',
+      at: '2027-03-04T05:06',
+      hour: '23:15',
+      month: '2027-03',
+      own: 'srv-8',
     })
   })
 

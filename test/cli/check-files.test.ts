@@ -131,7 +131,8 @@ fields: []
   it.each([['.'], ['vars.yml']])('beside the folder of the forms, also when %s is named in it', (path) => {
     const { home } = installation(FORMS)
     const found = spawnSync(process.execPath, [join(ROOT, 'control-plane/bin/holdfast.js'), 'form', 'check', path], {
-      ...{ cwd: join(home, 'forms'), encoding: 'utf8' },
+      cwd: join(home, 'forms'),
+      encoding: 'utf8',
     })
     expect(found.stdout).toContain('form Vars: varsFiles "gone.yml": there is no such file')
     expect(found.stdout).not.toContain('"there.yml"')

@@ -13,16 +13,35 @@ beforeEach(async () => {
 
 const time = '2026-01-01T00:00:00.000Z'
 const head = (id: number, status: string) => ({
-  ...{ id, status, form: 'deploy', target: 'deploy', start: time, end: time },
-  ...{ user: 'ann', user_type: 'local', runner: 'one' },
+  id,
+  status,
+  form: 'deploy',
+  target: 'deploy',
+  start: time,
+  end: time,
+  user: 'ann',
+  user_type: 'local',
+  runner: 'one',
 })
 const NOTHING = {
-  ...{ job: head(12, 'success'), with: head(9, 'success') },
-  ...{ extravars: { count: 0, records: [] }, results: { count: 0, records: [] }, tasks: { count: 0, records: [] } },
-  ...{ hosts: { added: [], removed: [] }, steps: [], complete: true },
+  job: head(12, 'success'),
+  with: head(9, 'success'),
+  extravars: { count: 0, records: [] },
+  results: { count: 0, records: [] },
+  tasks: { count: 0, records: [] },
+  hosts: { added: [], removed: [] },
+  steps: [],
+  complete: true,
 }
 const task = (id: number, name: string, seconds: number | null, before: number | null) => ({
-  ...{ id, with_id: id, name, role: null, play: 'Servers', seconds, with_seconds: before, changed: 0 },
+  id,
+  with_id: id,
+  name,
+  role: null,
+  play: 'Servers',
+  seconds,
+  with_seconds: before,
+  changed: 0,
 })
 const DIFFERENT = {
   ...NOTHING,

@@ -6,8 +6,13 @@ import { type Person, newQuickPerson } from './run-cli.js'
 
 const ESCAPE = '\u001b'
 const APPROVAL = {
-  ...{ message: null, notifications: [], allowSelf: false, state: 'waiting' },
-  ...{ decided_by: null, decided_by_type: null, decided_at: null },
+  message: null,
+  notifications: [],
+  allowSelf: false,
+  state: 'waiting',
+  decided_by: null,
+  decided_by_type: null,
+  decided_at: null,
 }
 
 let service: FakeService

@@ -68,7 +68,9 @@ it('a relaunch takes --file too: the field gets the new file, the others are use
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const { id } = JSON.parse(stdout) as { id: number }
   expect((await server.call('GET', `/job/${id}?text=true`, { token: server.admin })).body.extravars).toMatchObject({
-    ...{ stage: 'live', package: { originalname: 'new.tar.gz' }, notes: { originalname: 'notes.txt' } },
+    stage: 'live',
+    package: { originalname: 'new.tar.gz' },
+    notes: { originalname: 'notes.txt' },
   })
   const missing = await run(['job', 'relaunch', String(first), '--file', 'package=/no/such/file'])
   expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('there is no such file')])

@@ -91,9 +91,16 @@ it('says that nothing is planned when the service names no node, and that a node
     service.override = () => ({ status: 200, body: { count: 0, records: [] } })
     expect((await script.run(['job', 'nodes', '12'])).stdout).toBe('Nothing of this job is planned.\n')
     const node = {
-      ...{ identifier: 'ask', name: 'Go on?', type: 'workflow_approval_template', all_parents: true },
-      ...{ links: { success: ['a', 'b'], failure: [], always: [] }, status: 'waiting' },
-      ...{ reason: null, start: null, end: null, job: null },
+      identifier: 'ask',
+      name: 'Go on?',
+      type: 'workflow_approval_template',
+      all_parents: true,
+      links: { success: ['a', 'b'], failure: [], always: [] },
+      status: 'waiting',
+      reason: null,
+      start: null,
+      end: null,
+      job: null,
     }
     service.override = () => ({ status: 200, body: { count: 1, records: [node] } })
     expect((await script.run(['job', 'nodes', '12'])).stdout).toMatch(

@@ -83,9 +83,22 @@ describe('runners', () => {
   it('have jobs that the control plane does not know: they are listed, adopted, ended and forgotten by the start of their run id', async () => {
     const [one, two] = ['a1'.repeat(16), 'a2'.repeat(16)]
     const records = [one, two].map((run_id, at) => ({
-      ...{ runner_id: 3, runner: 'web-1', run_id, number: at + 1, reason: 'other_service', service: 'SHA256:x' },
-      ...{ ended: false, output_bytes: 1, events_bytes: 2, form: 'deploy', user: 'ada', user_type: 'ldap' },
-      ...{ claimed_at: null, reported_at: '2026-11-20T08:00:00.000Z', decision: null, decided_by: null },
+      runner_id: 3,
+      runner: 'web-1',
+      run_id,
+      number: at + 1,
+      reason: 'other_service',
+      service: 'SHA256:x',
+      ended: false,
+      output_bytes: 1,
+      events_bytes: 2,
+      form: 'deploy',
+      user: 'ada',
+      user_type: 'ldap',
+      claimed_at: null,
+      reported_at: '2026-11-20T08:00:00.000Z',
+      decision: null,
+      decided_by: null,
     }))
     service.override = ({ method, path }) => {
       if (path === '/runner/orphans') return { status: 200, body: { count: 2, records } }

@@ -46,7 +46,13 @@ export async function buildProject(base: string): Promise<ComposeProject> {
   const environment = { ...process.env, ...engineBelow(folder) }
   // It has the networks of the containers, and ends with this process, however that ends.
   const network = spawn('setpriv', [
-    ...['--pdeathsig', 'KILL', 'unshare', '--net', '--mount', 'bash', '-c'],
+    '--pdeathsig',
+    'KILL',
+    'unshare',
+    '--net',
+    '--mount',
+    'bash',
+    '-c',
     'mount --make-rprivate / && ip link set lo up && echo 1 >/proc/sys/net/ipv4/ip_forward && exec sleep infinity',
   ])
   const ended = new Promise((resolve) => network.once('exit', resolve))

@@ -77,8 +77,15 @@ function playbook(folder: string): string {
       ansible.builtin.copy:
         dest: ${join(folder, 'proof')}
         content: "${[
-          ...['db.password', 'keyed.password', 'from_file.password', 'ansible_password', 'in_vault', 'in_prod'],
-          ...['app.pin', 'lines', 'friends[0].code'],
+          'db.password',
+          'keyed.password',
+          'from_file.password',
+          'ansible_password',
+          'in_vault',
+          'in_prod',
+          'app.pin',
+          'lines',
+          'friends[0].code',
         ]
           .map(hashOf)
           .join(' ')} {{ db.user }} {{ db.host }}:{{ db.port }} {{ ansible_user }}"
@@ -253,7 +260,8 @@ describe('secrets of credentials', () => {
   test('reach the playbook and are found nowhere else, while it runs and afterwards', async () => {
     covers('launch.credentials', 'credential.playbook')
     const rawFormData = {
-      ...{ pin: SECRETS.typed, lines: SECRETS.lines },
+      pin: SECRETS.typed,
+      lines: SECRETS.lines,
       friends: [{ who: 'Eve', code: SECRETS.inRow }],
     }
     const launch = { formName: 'secrets', rawFormData }
@@ -295,7 +303,10 @@ describe('secrets of credentials', () => {
       __vaultCredentials__: ['vault password', { name: 'password of prod', id: 'prod' }],
     })
     expect(job.extravars).toMatchObject({
-      ...{ app: { pin: '********' }, lines: '********', address: '********', both: '********' },
+      app: { pin: '********' },
+      lines: '********',
+      address: '********',
+      both: '********',
       friends: [{ who: 'Eve', code: '********' }],
     })
   })

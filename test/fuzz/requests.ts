@@ -31,8 +31,12 @@ const HASHING = /^(POST \/auth\/(login|session)|POST \/user|PUT \/user|PUT \/pro
 /** What an ended session, or a password of another day, would take away from the callers that stay. */
 const OWN_TOKENS = ['token.create', 'token.revoke']
 const ENDS_SESSION = [
-  ...['auth.logout', 'auth.session-end', 'session.end-own'],
-  ...['profile.password', 'token.create', 'token.revoke'],
+  'auth.logout',
+  'auth.session-end',
+  'session.end-own',
+  'profile.password',
+  'token.create',
+  'token.revoke',
 ]
 /** Addresses that the requests say they come from: so many that a limit for one of them is met by chance only. */
 const ADDRESSES = 5000

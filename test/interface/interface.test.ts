@@ -24,7 +24,10 @@ describe('the rules of the interface', () => {
 describe('the verdict', () => {
   const [rules, notBuilt] = [new Set(['a', 'b']), new Set(['b'])]
   const showing = (changes: Partial<ShowingTest>): ShowingTest => ({
-    ...{ file: 'f.test.ts', name: 'n', covers: ['a'], passed: true },
+    file: 'f.test.ts',
+    name: 'n',
+    covers: ['a'],
+    passed: true,
     ...changes,
   })
 

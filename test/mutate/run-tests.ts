@@ -49,7 +49,12 @@ export async function runTests(root: string, files: readonly string[], limits: L
   const config = ['--config', 'test/mutate/vitest.config.ts', `--outputFile=${report}`]
   const [program = '', ...args] = [
     ...(canHaveNamespace() ? NAMESPACE : []),
-    ...['nice', '-n', String(limits.nice), ...vitest, ...config, ...files],
+    'nice',
+    '-n',
+    String(limits.nice),
+    ...vitest,
+    ...config,
+    ...files,
   ]
   const env = { ...process.env, MUTATE_FILES: files.join('\n') }
   const child = spawn(program, args, { cwd: root, env, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })

@@ -33,8 +33,11 @@ beforeAll(async () => {
   network = await startNetwork(database.url)
   const server: Pick<PostgresServer, 'urlOf'> = { urlOf: () => network.url }
   product = await startProduct({
-    ...{ database: server as PostgresServer, withAgent: false, controlPlane: settings },
-    ...{ forms: { 'one.yml': FORM }, playbooks: { 'one.yml': '[]\n' } },
+    database: server as PostgresServer,
+    withAgent: false,
+    controlPlane: settings,
+    forms: { 'one.yml': FORM },
+    playbooks: { 'one.yml': '[]\n' },
   })
   identity = newIdentity('edge')
   agent = await RawAgent.join(socketUrl(), identity)
@@ -105,7 +108,8 @@ test('a job that is offered and that nobody offers is found, and its abort works
   await product.admin.post(`/job/${jobs[0]}/abort`)
   await reconnected()
   expect(await product.waitForEnd(jobs[0])).toMatchObject({
-    ...{ status: 'aborted', status_reason: 'aborted by admin before it started' },
+    status: 'aborted',
+    status_reason: 'aborted by admin before it started',
   })
   agent.status()
   await offerOf(jobs[1])

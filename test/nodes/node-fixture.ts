@@ -42,7 +42,12 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
   const timers: Timers = { after: (ms, run) => systemTimers.after(ms, run), every: () => () => undefined }
   const nodes = createSharedNode({
-    ...{ store, clock, timers, log, random: randomBytes, version: '0.1.0' },
+    store,
+    clock,
+    timers,
+    log,
+    random: randomBytes,
+    version: '0.1.0',
     openPost: office.openPost,
   })
   const live = createLiveEvents(nodes.bus)
@@ -50,7 +55,13 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   const raised: LiveName[] = []
   live.subscribe((name) => raised.push(name))
   const dispatcher = createDispatcher({
-    ...{ store, clock, live, log, nodes, steady, lostMs: SILENCE_MS },
+    store,
+    clock,
+    live,
+    log,
+    nodes,
+    steady,
+    lostMs: SILENCE_MS,
     files: { manifest: () => Promise.resolve(MANIFEST), open: () => Promise.resolve(null) },
     sealSecrets: () => Promise.resolve(null),
     uploads: { path: '/uploads', read: () => Promise.resolve(null) },
@@ -60,17 +71,15 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   })
   const broken = { isBroken: false }
   const hub = createRunnerHub({
-    ...{
-      clock,
-      random: randomBytes,
-      live,
-      log,
-      nodes,
-      steady,
-      service: TEST_SERVICE_SOURCE,
-      version: '0.1.0',
-      lostMs: LOST_MS,
-    },
+    clock,
+    random: randomBytes,
+    live,
+    log,
+    nodes,
+    steady,
+    service: TEST_SERVICE_SOURCE,
+    version: '0.1.0',
+    lostMs: LOST_MS,
     store: {
       ...store,
       get read() {

@@ -137,7 +137,8 @@ describe.each(['with the post', 'while the post is cut'])('%s', (how) => {
     const service = `SHA256:${'a'.repeat(43)}`
     const jobs = (['end', 'forget', 'adopt'] as const).map((decision, at) => ({
       decision,
-      ...{ job_id: at + 1, run_id: String(at + 1).repeat(32) },
+      job_id: at + 1,
+      run_id: String(at + 1).repeat(32),
     }))
     again.say({
       type: 'inventory',
@@ -146,7 +147,9 @@ describe.each(['with the post', 'while the post is cut'])('%s', (how) => {
     await again.next('resume')
     const { runner } = await here.runnerOf('edge')
     const actions = createOrphanActions({
-      ...{ store: here.store, live: here.live, log: { info: () => undefined } },
+      store: here.store,
+      live: here.live,
+      log: { info: () => undefined },
       decided: (runnerId) => here.dispatcher.orphansDecided(runnerId),
     })
     for (const { decision, run_id } of jobs) await actions.decide(runner.id, run_id, decision, 'root')

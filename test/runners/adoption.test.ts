@@ -52,10 +52,18 @@ async function verdict(contract = NEWEST_CONTRACT, listed: object = {}): Promise
 function described(changes: Partial<OrphanMessage> = {}): OrphanMessage {
   const launched = { user: 'Ada', user_type: 'local', time: NOW - 5000, masked: { secret: '********' } }
   return {
-    ...{ type: 'orphan', job_id: 7, run_id: RUN, service: null, ended: false },
+    type: 'orphan',
+    job_id: 7,
+    run_id: RUN,
+    service: null,
+    ended: false,
     description: {
-      ...{ form: 'deploy', playbook: 'x.yml', extravars: { a: 1 }, launched },
-      ...{ manifest_sha256: 'b'.repeat(64), claimed_at: NOW - 4000 },
+      form: 'deploy',
+      playbook: 'x.yml',
+      extravars: { a: 1 },
+      launched,
+      manifest_sha256: 'b'.repeat(64),
+      claimed_at: NOW - 4000,
     },
     ...changes,
   }
@@ -83,7 +91,13 @@ describe('a job that the database does not know', () => {
   test('is described, and gets a new row with a new number for the user that it names', async () => {
     const ada = await store.write('test', (queries) =>
       insertUser(queries, {
-        ...{ username: 'ada', type: 'local', passwordHash: null, email: null, groups: [], enabled: true, createdAt: 1 },
+        username: 'ada',
+        type: 'local',
+        passwordHash: null,
+        email: null,
+        groups: [],
+        enabled: true,
+        createdAt: 1,
       }),
     )
     const taken = await store.write('test', (queries) => insertJob(queries, queuedJob(runner.runnerId, 'c'.repeat(32))))
@@ -92,8 +106,15 @@ describe('a job that the database does not know', () => {
     expect(job).toMatchObject({ job_id: taken, run_id: RUN, verdict: 'continue', output: 0, events: 0, abort: false })
     expect(job.number).not.toBe(taken)
     expect(await findJob(store.read, job.number ?? 0)).toMatchObject({
-      ...{ run_id: RUN, form: 'deploy', user_id: ada?.id, user_name: 'Ada', status: 'running', dispatch: 'claimed' },
-      ...{ start_time: NOW - 5000, adopted_at: NOW, runner_key: runner.fingerprint },
+      run_id: RUN,
+      form: 'deploy',
+      user_id: ada?.id,
+      user_name: 'Ada',
+      status: 'running',
+      dispatch: 'claimed',
+      start_time: NOW - 5000,
+      adopted_at: NOW,
+      runner_key: runner.fingerprint,
       extravars: JSON.stringify({ a: 1, secret: '********' }),
     })
     // Said twice, over another connection: the run is known now.
@@ -103,15 +124,13 @@ describe('a job that the database does not know', () => {
 
   test('belongs to nobody if a deleted account had the name before', async () => {
     const account = {
-      ...{
-        username: 'ada',
-        type: 'local' as const,
-        passwordHash: null,
-        email: null,
-        groups: [],
-        enabled: true,
-        createdAt: 1,
-      },
+      username: 'ada',
+      type: 'local' as const,
+      passwordHash: null,
+      email: null,
+      groups: [],
+      enabled: true,
+      createdAt: 1,
     }
     const first = await store.write('test', (queries) => insertUser(queries, account))
     await store.write('test', (queries) => deleteUser(queries, first?.id ?? 0))
@@ -126,7 +145,10 @@ describe('a job that the database does not know', () => {
     await take({ ...older, description: older.description && { ...older.description, launched: null, extravars } })
     const { job } = await take(older)
     expect(await findJob(store.read, job.number ?? job.job_id)).toMatchObject({
-      ...{ user_id: null, user_name: 'bob', user_type: 'ldap', start_time: NOW - 4000 },
+      user_id: null,
+      user_name: 'bob',
+      user_type: 'ldap',
+      start_time: NOW - 4000,
     })
   })
 
@@ -165,7 +187,9 @@ test('a job may be described only on a connection that has listed it, and only u
   const connection = { ...runner } as unknown as RunnerConnection
   const held = { hasRun: () => false, resume: (ref: unknown) => resumed.push(ref), sayFull: () => undefined }
   const orphans = new SessionOrphans(connection, held as unknown as HeldJobs, {
-    ...{ store, clock: { now: () => NOW }, log: pino({ enabled: false }) },
+    store,
+    clock: { now: () => NOW },
+    log: pino({ enabled: false }),
     live: { changed: (topic: string) => void changed.push(topic) } as unknown as LiveEvents,
     send: (message) => void sent.push(message),
   })

@@ -21,7 +21,11 @@ function put(path: string, content = path): void {
 const open = () => createPlaybookFolder({ path: folder, maxBytes: 1024 * 1024, clock: { now: Date.now } })
 
 const job = (more: Partial<JobFileNeeds> = {}): JobFileNeeds => ({
-  ...{ form: 'any form', playbook: 'site.yml', workingFolder: '', inventories: [], files: null },
+  form: 'any form',
+  playbook: 'site.yml',
+  workingFolder: '',
+  inventories: [],
+  files: null,
   ...more,
 })
 
@@ -45,7 +49,11 @@ describe('the part of the playbook folder that a job gets', () => {
   test('with playbookFiles is what the form names, its playbook, its inventories and ansible.cfg', async () => {
     const files = ['roles/web', 'group_vars/all.yml']
     expect(await partOf(job({ files, inventories: ['hosts/prod'] }))).toEqual([
-      ...['ansible.cfg', 'group_vars/all.yml', 'hosts/prod', 'roles/web/tasks/main.yml', 'site.yml'],
+      'ansible.cfg',
+      'group_vars/all.yml',
+      'hosts/prod',
+      'roles/web/tasks/main.yml',
+      'site.yml',
     ])
     expect(await partOf(job({ files: [] }))).toEqual(['ansible.cfg', 'site.yml'])
   })
@@ -85,7 +93,10 @@ describe('the part of the playbook folder that a job gets', () => {
     put('finance/.holdfast.yml', 'needs: [./roles/web]\n')
     put('finance/deep/more.yml')
     expect(await partOf(job({ playbook: 'finance/deep/more.yml' }))).toEqual([
-      ...['ansible.cfg', 'finance/deep/more.yml', 'finance/pay.yml', 'roles/web/tasks/main.yml'],
+      'ansible.cfg',
+      'finance/deep/more.yml',
+      'finance/pay.yml',
+      'roles/web/tasks/main.yml',
     ])
     // The folder itself is always among it: here that is everything.
     expect(await partOf(job())).toHaveLength(9)

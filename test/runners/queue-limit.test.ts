@@ -24,7 +24,14 @@ beforeEach(async () => {
   runnerId = (await fixture.byName('away')).runner.id
   const { store, clock, live, log } = fixture
   dispatcher = createDispatcher({
-    ...{ store, clock, live, log, queueMs: PATIENCE_MS, lostMs: PATIENCE_MS, outputLimitBytes: 1000, limits: AMPLE },
+    store,
+    clock,
+    live,
+    log,
+    queueMs: PATIENCE_MS,
+    lostMs: PATIENCE_MS,
+    outputLimitBytes: 1000,
+    limits: AMPLE,
     sealSecrets: () => Promise.resolve(null),
     uploads: { path: '/uploads', read: () => Promise.resolve(null) },
     steady: createSteadyClock(clock, () => elapsed),

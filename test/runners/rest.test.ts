@@ -7,9 +7,29 @@ import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 /** The fields that the specification lists, in its order, and those that we add. */
 const SPECIFIED = [
-  ...['id', 'name', 'state', 'online', 'enabled', 'is_default', 'mode', 'fingerprint', 'host', 'ip', 'version'],
-  ...['contract', 'ansible_version', 'max_jobs', 'running_jobs', 'draining', 'clock_skew_ms', 'spool_bytes'],
-  ...['requested_at', 'approved_at', 'approved_by', 'last_seen', 'description'],
+  'id',
+  'name',
+  'state',
+  'online',
+  'enabled',
+  'is_default',
+  'mode',
+  'fingerprint',
+  'host',
+  'ip',
+  'version',
+  'contract',
+  'ansible_version',
+  'max_jobs',
+  'running_jobs',
+  'draining',
+  'clock_skew_ms',
+  'spool_bytes',
+  'requested_at',
+  'approved_at',
+  'approved_by',
+  'last_seen',
+  'description',
 ]
 const ADDED = ['kept_by', 'agent_max_jobs', 'clone', 'isolation']
 

@@ -41,15 +41,20 @@ async function prepared(content: Buffer): Promise<{ order: PreparedOrder; sha256
   const { storedName, sha256, size } = await writer.keep()
   const order = orderOf('0'.repeat(64))
   const file = {
-    ...{ id: 1, job_id: order.job_id, field: 'f', stored_name: storedName, sha256, size, used: 1, created_at: 1 },
-    ...{
-      owner_id: null,
-      owner_name: 'ann',
-      owner_type: 'local',
-      original_name: 'a',
-      mime_type: 'text/plain',
-      encoding: '7bit',
-    },
+    id: 1,
+    job_id: order.job_id,
+    field: 'f',
+    stored_name: storedName,
+    sha256,
+    size,
+    used: 1,
+    created_at: 1,
+    owner_id: null,
+    owner_name: 'ann',
+    owner_type: 'local',
+    original_name: 'a',
+    mime_type: 'text/plain',
+    encoding: '7bit',
   }
   return { order: { order, extravarsBlob: null, files: [file] }, sha256 }
 }

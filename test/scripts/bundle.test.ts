@@ -7,7 +7,10 @@ import { cleanEnvironment } from '../support/process.js'
 import { ROOT } from '../support/product.js'
 
 const PARTS = [
-  ...['protocol/dist', 'control-plane/client/dist', 'scripts/lib', 'package-lock.json'],
+  'protocol/dist',
+  'control-plane/client/dist',
+  'scripts/lib',
+  'package-lock.json',
   ...['control-plane', 'runner-agent'].flatMap((folder) =>
     ['bin', 'dist', 'package.json'].map((part) => `${folder}/${part}`),
   ),

@@ -9,7 +9,12 @@ import { openTestStore } from '../support/test-database.js'
 
 const NOW = 1_700_000_000_000
 const entry = (status: number | null): AuditEntry => ({
-  ...{ time: NOW - 3_600_000, user: null, address: '127.0.0.1', action: 'job.launch', status, requestId: 'r' },
+  time: NOW - 3_600_000,
+  user: null,
+  address: '127.0.0.1',
+  action: 'job.launch',
+  status,
+  requestId: 'r',
   object: { kind: 'job', id: '1', name: null },
 })
 const cleanups: (() => Promise<void> | void)[] = []

@@ -47,8 +47,15 @@ const sequences = {
   closeWaiting: () => Promise.resolve(),
 }
 const APPROVAL = {
-  ...{ title: 'Sure?', message: null, roles: ['ops'], notifications: [], allowSelf: true },
-  ...{ state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null },
+  title: 'Sure?',
+  message: null,
+  roles: ['ops'],
+  notifications: [],
+  allowSelf: true,
+  state: 'waiting',
+  decided_by: null,
+  decided_by_type: null,
+  decided_at: null,
 }
 const admin = { username: 'root', type: 'local', groups: [], roles: ['admin'], isAdmin: true } as unknown as Caller
 
@@ -87,8 +94,17 @@ function addRunner(name: string): Promise<number> {
 function hello(name: string, key = name, tokenHash: string | null = null): JoinRequest {
   return {
     payload: {
-      ...{ name, identity_key: `identity of ${key}`, sealing_key: `sealing of ${key}`, host: 'h', version: '1' },
-      ...{ contract: 1, ansible_version: null, max_jobs: 10, generation: 1, instance: key, clock: clock.now() },
+      name,
+      identity_key: `identity of ${key}`,
+      sealing_key: `sealing of ${key}`,
+      host: 'h',
+      version: '1',
+      contract: 1,
+      ansible_version: null,
+      max_jobs: 10,
+      generation: 1,
+      instance: key,
+      clock: clock.now(),
     } as unknown as JoinRequest['payload'],
     fingerprint: `SHA256:${key}`,
     address: '10.0.0.1',
@@ -192,14 +208,23 @@ test('a stream grows at one place: of those who stored at the same length one di
 test('a refresh token is good once, and used twice ends the session', async () => {
   const user = await first().write('test.user', (queries) =>
     insertUser(queries, {
-      ...{ username: 'ann', type: 'local', passwordHash: 'x', email: null },
-      ...{ groups: [], enabled: true, createdAt: 1 },
+      username: 'ann',
+      type: 'local',
+      passwordHash: 'x',
+      email: null,
+      groups: [],
+      enabled: true,
+      createdAt: 1,
     }),
   )
   if (!user) throw new Error('no user')
   const sessionsOf = (store: Store) =>
     createSessions({
-      ...{ store, clock, accessTokenMs: 60_000, refreshTokenMs: 600_000, sessionMaxMs: 600_000 },
+      store,
+      clock,
+      accessTokenMs: 60_000,
+      refreshTokenMs: 600_000,
+      sessionMaxMs: 600_000,
       tokens: createTokens('a secret of the tests', clock),
       roles: { current: () => Promise.resolve({ roles: [] }), problem: () => null } as never,
     })
@@ -304,8 +329,16 @@ test('every failed sign-in counts, and nobody has more API tokens than they may'
 test('an upload goes to the job that takes it, or is gone for it', async () => {
   for (let round = 0; round < 8; round += 1) {
     const upload = {
-      ...{ stored_name: `file-${round}`, owner_name: 'ann', owner_type: 'local', size: 1, sha256: 'x' },
-      ...{ original_name: 'x', mime_type: 'x', encoding: '7bit', created_at: 1, used: 0 },
+      stored_name: `file-${round}`,
+      owner_name: 'ann',
+      owner_type: 'local',
+      size: 1,
+      sha256: 'x',
+      original_name: 'x',
+      mime_type: 'x',
+      encoding: '7bit',
+      created_at: 1,
+      used: 0,
     }
     const uploadId = await first().write('test.upload', (queries) => insertUpload(queries, upload))
     const [missing, swept] = await nodes.atOnce(async (store, turn): Promise<readonly string[]> => {

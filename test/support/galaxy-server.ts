@@ -25,7 +25,11 @@ export function buildCollection(
 ): BuiltCollection {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-collection-'))
   const entry = (path: string, type: 'file' | 'dir', digest: string | null) => ({
-    ...{ name: path, ftype: type, chksum_type: digest === null ? null : 'sha256', chksum_sha256: digest, format: 1 },
+    name: path,
+    ftype: type,
+    chksum_type: digest === null ? null : 'sha256',
+    chksum_sha256: digest,
+    format: 1,
   })
   const folders = new Set<string>()
   for (const path of Object.keys(files)) {
@@ -38,9 +42,20 @@ export function buildCollection(
   ]
   const list = JSON.stringify({ files: listed, format: 1 })
   const info = {
-    ...{ namespace, name, version: VERSION, authors: ['t'], readme: 'README.md', tags: [], description: null },
-    ...{ license: [], license_file: null, dependencies: {}, repository: null, documentation: null },
-    ...{ homepage: null, issues: null },
+    namespace,
+    name,
+    version: VERSION,
+    authors: ['t'],
+    readme: 'README.md',
+    tags: [],
+    description: null,
+    license: [],
+    license_file: null,
+    dependencies: {},
+    repository: null,
+    documentation: null,
+    homepage: null,
+    issues: null,
   }
   const manifest = { collection_info: info, file_manifest_file: entry('FILES.json', 'file', sha256(list)), format: 1 }
   const all: Record<string, string> = { ...files, 'FILES.json': list, 'MANIFEST.json': JSON.stringify(manifest) }
@@ -67,16 +82,22 @@ export async function startGalaxyServer(
   const dates = { created_at: '2020-01-01T00:00:00Z', updated_at: '2020-01-01T00:00:00Z' }
   const known = {
     '/': { available_versions: { v3: 'v3/' } },
-    [collection]: { ...{ href: collection, namespace, name, ...dates }, highest_version: { version: VERSION } },
+    [collection]: { href: collection, namespace, name, ...dates, highest_version: { version: VERSION } },
     [`${collection}versions/`]: {
       meta: { count: 1 },
       links: { first: null, previous: null, next: null, last: null },
       data: [{ version: VERSION, href: version, ...dates }],
     },
     [version]: {
-      ...{ version: VERSION, href: version, ...dates, namespace: { name: namespace }, collection: { name } },
+      version: VERSION,
+      href: version,
+      ...dates,
+      namespace: { name: namespace },
+      collection: { name },
       artifact: { filename: `${namespace}-${name}-${VERSION}.tar.gz`, sha256: sha256(tarball), size: tarball.length },
-      ...{ metadata: { dependencies: {}, authors: ['t'] }, signatures: [], requires_ansible: null },
+      metadata: { dependencies: {}, authors: ['t'] },
+      signatures: [],
+      requires_ansible: null,
     },
     [file]: tarball,
   }

@@ -40,8 +40,15 @@ export async function startMariadb(
   const child = spawn(
     PROGRAM,
     [
-      ...['--no-defaults', data, ...asRoot, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'],
-      ...[`--socket=${join(folder, 'socket')}`, '--innodb-buffer-pool-size=16M', '--innodb-flush-log-at-trx-commit=0'],
+      '--no-defaults',
+      data,
+      ...asRoot,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+      '--skip-name-resolve',
+      `--socket=${join(folder, 'socket')}`,
+      '--innodb-buffer-pool-size=16M',
+      '--innodb-flush-log-at-trx-commit=0',
       ...options.map((option) => `--${option.replaceAll('FOLDER', own)}`),
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },

@@ -172,7 +172,11 @@ export class ScriptedRunner {
       run_id: order.run_id,
       cause,
       exit_code: cause === 'exited' ? (script.exit ?? 0) : null,
-      ...{ signal: null, message: null, aborted: cause === 'aborted', started_at: now, ended_at: now },
+      signal: null,
+      message: null,
+      aborted: cause === 'aborted',
+      started_at: now,
+      ended_at: now,
       output: { length: Buffer.byteLength(output), sha256: sha256(output), dropped_bytes: 0 },
       events: { length: Buffer.byteLength(events), sha256: sha256(events), dropped: 0, errors: 0, plugin_seen: true },
     }

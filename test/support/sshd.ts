@@ -66,7 +66,10 @@ Subsystem sftp internal-sftp
     failure,
   ])
   return {
-    ...{ port, key: file('key'), strangersKey: file('stranger'), knownHosts: file('known_hosts') },
+    port,
+    key: file('key'),
+    strangersKey: file('stranger'),
+    knownHosts: file('known_hosts'),
     said: () => said,
     async close() {
       server.kill('SIGTERM')

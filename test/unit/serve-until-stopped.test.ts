@@ -75,7 +75,9 @@ test('reloads and stops as ever when nobody reads what it says', async () => {
     if (isWrong) throw new Error('line 3 is wrong')
   })
   const closed = {
-    ...{ isTerminal: false, color: false, columns: 100 },
+    isTerminal: false,
+    color: false,
+    columns: 100,
     write: () => Promise.reject(new Error('write EPIPE')),
   }
   const ready = 'ready: listens at http://here'

@@ -13,10 +13,21 @@ const ISOLATION = 'holdfast-runner-isolation.conf'
 
 /** What a program that is broken into could use, and neither program needs. */
 const LIMITS = {
-  ...{ NoNewPrivileges: 'yes', PrivateDevices: 'yes', ProtectSystem: 'strict', ProtectClock: 'yes' },
-  ...{ ProtectHostname: 'yes', ProtectKernelLogs: 'yes', ProtectKernelModules: 'yes', ProtectKernelTunables: 'yes' },
-  ...{ ProtectControlGroups: 'yes', LockPersonality: 'yes', RestrictNamespaces: 'yes', RestrictRealtime: 'yes' },
-  ...{ RestrictSUIDSGID: 'yes', SystemCallArchitectures: 'native', SystemCallErrorNumber: 'EPERM' },
+  NoNewPrivileges: 'yes',
+  PrivateDevices: 'yes',
+  ProtectSystem: 'strict',
+  ProtectClock: 'yes',
+  ProtectHostname: 'yes',
+  ProtectKernelLogs: 'yes',
+  ProtectKernelModules: 'yes',
+  ProtectKernelTunables: 'yes',
+  ProtectControlGroups: 'yes',
+  LockPersonality: 'yes',
+  RestrictNamespaces: 'yes',
+  RestrictRealtime: 'yes',
+  RestrictSUIDSGID: 'yes',
+  SystemCallArchitectures: 'native',
+  SystemCallErrorNumber: 'EPERM',
   RestrictAddressFamilies: 'AF_INET AF_INET6 AF_UNIX AF_NETLINK',
 }
 
@@ -24,7 +35,10 @@ describe('the unit of the control plane', () => {
   it('removes rights that the program does not need', () => {
     expect(lastOf(directives(SERVICE))).toMatchObject({
       ...LIMITS,
-      ...{ PrivateTmp: 'yes', ProtectHome: 'yes', ProtectProc: 'invisible', UMask: '0077' },
+      PrivateTmp: 'yes',
+      ProtectHome: 'yes',
+      ProtectProc: 'invisible',
+      UMask: '0077',
       CapabilityBoundingSet: 'CAP_NET_BIND_SERVICE',
     })
     expect(valuesOf(directives(SERVICE), 'SystemCallFilter')).toEqual(['@system-service', '~@privileged @resources'])

@@ -35,8 +35,14 @@ beforeEach(() => {
 const goodClaims = (nonce: string): Record<string, unknown> => {
   const now = Math.floor(Date.now() / 1000)
   return {
-    ...{ iss: provider.issuer, aud: CLIENT_ID, sub: 'sub-1', nonce },
-    ...{ iat: now, exp: now + 300, preferred_username: 'jdoe', groups: ['ops', 7, ''] },
+    iss: provider.issuer,
+    aud: CLIENT_ID,
+    sub: 'sub-1',
+    nonce,
+    iat: now,
+    exp: now + 300,
+    preferred_username: 'jdoe',
+    groups: ['ops', 7, ''],
   }
 }
 

@@ -98,8 +98,11 @@ describe('a user of the directory', () => {
     covers('auth.ldap')
     const profile = await profileOf(await signIn('jdoe'))
     expect(profile).toMatchObject({
-      ...{ username: 'jdoe', type: 'ldap', email: 'jdoe@example.com' },
-      ...{ groups: ['ldap/ops'], roles: ['operators', 'named', 'default'] },
+      username: 'jdoe',
+      type: 'ldap',
+      email: 'jdoe@example.com',
+      groups: ['ldap/ops'],
+      roles: ['operators', 'named', 'default'],
     })
     const { body } = await server.call('GET', '/auth/settings')
     expect(body).toEqual({ ldapEnabled: true, azureAdEnabled: false, oidcEnabled: false })
@@ -116,7 +119,9 @@ describe('a user of the directory', () => {
 
   test('may have a name with spaces and letters of any script, and a group with a comma', async () => {
     expect(await profileOf(await signIn('grö ße'))).toMatchObject({
-      ...{ username: 'Grö ße', groups: ['ldap/night, shift'], roles: ['operators', 'default'] },
+      username: 'Grö ße',
+      groups: ['ldap/night, shift'],
+      roles: ['operators', 'default'],
     })
   })
 

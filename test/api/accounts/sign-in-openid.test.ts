@@ -66,7 +66,10 @@ beforeAll(async () => {
   const redirectUri = (kind: string) => `${PUBLIC_URL}/api/v2/auth/${kind}/callback`
   oidc = await startOpenIdProvider({ redirectUri: redirectUri('oidc') })
   entra = await startOpenIdProvider({
-    ...{ redirectUri: redirectUri('azuread'), path: `/${TENANT}/v2.0`, claimsInToken: true, secretInBody: true },
+    redirectUri: redirectUri('azuread'),
+    path: `/${TENANT}/v2.0`,
+    claimsInToken: true,
+    secretInBody: true,
     beside: graph,
   })
   oidc.know('sub-1', { preferred_username: 'jdoe', email: 'jdoe@example.com', groups: ['ops', 'everybody'] })
@@ -116,8 +119,11 @@ describe('OpenID Connect', () => {
     const page = await signIn('oidc', 'sub-1')
     expect(page.address.pathname).toBe('/api/v2/auth/oidc/callback')
     expect(await profileOf(page)).toMatchObject({
-      ...{ username: 'jdoe', type: 'oidc', email: 'jdoe@example.com' },
-      ...{ groups: ['oidc/ops'], roles: ['operators', 'default'] },
+      username: 'jdoe',
+      type: 'oidc',
+      email: 'jdoe@example.com',
+      groups: ['oidc/ops'],
+      roles: ['operators', 'default'],
     })
     const { body } = await server.call('GET', '/auth/settings')
     expect(body).toEqual({ ldapEnabled: false, azureAdEnabled: true, oidcEnabled: true, publicUrl: PUBLIC_URL })
@@ -175,8 +181,13 @@ describe('OpenID Connect', () => {
     expect(begun.headers.get('cache-control')).toBe('no-store')
     const asked = new URL(String(begun.body.location)).searchParams
     expect(Object.fromEntries(asked)).toMatchObject({
-      ...{ response_type: 'code', client_id: CLIENT.id, code_challenge_method: 'S256', state: expect.any(String) },
-      ...{ nonce: expect.any(String), redirect_uri: address('/auth/oidc/callback'), scope: 'openid profile email' },
+      response_type: 'code',
+      client_id: CLIENT.id,
+      code_challenge_method: 'S256',
+      state: expect.any(String),
+      nonce: expect.any(String),
+      redirect_uri: address('/auth/oidc/callback'),
+      scope: 'openid profile email',
     })
     const back = await wayBack('sub-1')
     expect(nameOfCookie()).toMatch(COOKIE)
@@ -395,8 +406,11 @@ describe('Entra ID', () => {
       [group('id-3', null)],
     ]
     expect(await profileOf(await signIn('azuread', 'sub-3'))).toMatchObject({
-      ...{ username: 'Eve@example.com', type: 'azuread', email: 'eve@example.com' },
-      ...{ groups: ['azuread/Operators', 'azuread/id:id-1', 'azuread/id:id-3'], roles: ['operators', 'default'] },
+      username: 'Eve@example.com',
+      type: 'azuread',
+      email: 'eve@example.com',
+      groups: ['azuread/Operators', 'azuread/id:id-1', 'azuread/id:id-3'],
+      roles: ['operators', 'default'],
     })
     expect(graphTokens).toEqual([expect.stringMatching(/^Bearer ./), graphTokens[0]])
   })

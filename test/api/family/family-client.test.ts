@@ -144,8 +144,11 @@ describe('forms', () => {
     const forms = body.forms as { name: string }[]
     expect(forms.map(({ name }) => name)).toEqual(['Order', 'Machine', 'Asked'])
     expect(forms[0]).toEqual({
-      ...{ name: 'Order', type: 'ansible', icon: 'server' },
-      ...{ description: '', categories: ['Cloud/VMs'] },
+      name: 'Order',
+      type: 'ansible',
+      icon: 'server',
+      description: '',
+      categories: ['Cloud/VMs'],
     })
     expect(body.categories).toEqual([
       { name: 'Default', icon: 'bars' },
@@ -185,7 +188,10 @@ describe('a launch of a plain form', () => {
   test('has its passwords in the extra variables, and nothing else is read from there', async () => {
     covers('family.passwords')
     const { status, body } = await launch({
-      ...{ formName: 'Order', extravars, rawFormData: { size: 3, key: 'other' }, credentials: { key: 'other' } },
+      formName: 'Order',
+      extravars,
+      rawFormData: { size: 3, key: 'other' },
+      credentials: { key: 'other' },
     })
     expect([status, body]).toEqual([200, { id: expect.any(Number) }])
     const variables = await variablesOf(body.id)
@@ -230,8 +236,10 @@ describe('a launch of a wizard', () => {
     expect([status, body]).toEqual([200, { id: expect.any(Number) }])
     const variables = await variablesOf(body.id)
     expect(variables).toMatchObject({
-      ...{ vm: { size: 2, root: '********', spare: '********' }, owner: 'ann' },
-      ...{ codes: { first: '********' }, net: { vlan: 9 } },
+      vm: { size: 2, root: '********', spare: '********' },
+      owner: 'ann',
+      codes: { first: '********' },
+      net: { vlan: 9 },
     })
     expect(variables.vm).not.toHaveProperty('owner')
     expect(variables.vm).not.toHaveProperty('extra')

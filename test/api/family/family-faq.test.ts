@@ -77,9 +77,19 @@ async function launched(rawFormData: object): Promise<unknown> {
 test('the fields of the frequent questions give the documented values', async () => {
   covers('field.expression', 'field.choices', 'field.value-column')
   expect(await launched({})).toMatchObject({
-    ...{ field2: 'foo', field3: 'foo', field4: 'ansible', field5: 'bar', field6: 'bar', withdefault: 'pino' },
-    ...{ small: 'web', smalltext: 'web', checkbox3: false, city: 'Amsterdam', is_admin: true },
-    ...{ byplaceholder: 10, bycolumn: '10The north' },
+    field2: 'foo',
+    field3: 'foo',
+    field4: 'ansible',
+    field5: 'bar',
+    field6: 'bar',
+    withdefault: 'pino',
+    small: 'web',
+    smalltext: 'web',
+    checkbox3: false,
+    city: 'Amsterdam',
+    is_admin: true,
+    byplaceholder: 10,
+    bycolumn: '10The north',
     cmdb: {
       datacenter: [
         { dc: 'a1', city: 1 },
@@ -93,8 +103,13 @@ test('they change with the entered values', async () => {
   covers('field.expression')
   const entered = { field5: 'ansible', withdefault: 'ernie', other: 'DB', textfield2: 'ping', city: 'Brussels' }
   expect(await launched(entered)).toMatchObject({
-    ...{ field6: 'ansible', withdefault: 'ernie', small: 'db', smalltext: 'db', checkbox3: true },
-    ...{ byplaceholder: 20, bycolumn: '20The south' },
+    field6: 'ansible',
+    withdefault: 'ernie',
+    small: 'db',
+    smalltext: 'db',
+    checkbox3: true,
+    byplaceholder: 20,
+    bycolumn: '20The south',
     cmdb: { datacenter: [{ dc: 'b1', city: 2 }] },
   })
   expect(await launched({ small: 'own', ticked: true })).toMatchObject({ small: 'own', checkbox3: true })

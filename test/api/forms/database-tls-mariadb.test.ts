@@ -10,7 +10,10 @@ const { authority, server: ofServer, client: ofClient } = SIGNED_CERTIFICATES
 const PASSWORD = 'canary-of-mariadb'
 
 const FORM = {
-  ...{ name: 'asks', type: 'ansible', playbook: 'x.yml', roles: ['default'] },
+  name: 'asks',
+  type: 'ansible',
+  playbook: 'x.yml',
+  roles: ['default'],
   fields: [
     { name: 'db', type: 'text', default: 'trusting' },
     {
@@ -37,7 +40,8 @@ beforeAll(async () => {
   ;[mariadb, ofAddress, withoutTls] = await Promise.all([
     startMariadb(TLS, { 'server.key': ofServer.key, 'server.crt': ofServer.cert, 'authority.crt': authority }),
     startMariadb(TLS, {
-      ...{ 'server.key': TEST_CERTIFICATE.key, 'server.crt': TEST_CERTIFICATE.cert },
+      'server.key': TEST_CERTIFICATE.key,
+      'server.crt': TEST_CERTIFICATE.cert,
       'authority.crt': TEST_CERTIFICATE.cert,
     }),
     startMariadb(['skip-ssl']),
@@ -61,7 +65,10 @@ beforeAll(async () => {
     // A name for the same machine that is no address for the driver.
     { ...login, name: 'other name', host: '127.1', options: trusting },
     {
-      ...{ ...login, name: 'address of certificate', host: '127.0.0.1', port: ofAddress.port },
+      ...login,
+      name: 'address of certificate',
+      host: '127.0.0.1',
+      port: ofAddress.port,
       options: { ...trusting, ca: TEST_CERTIFICATE.cert },
     },
     { ...login, name: 'without TLS', port: withoutTls.port, options: trusting },
@@ -72,7 +79,9 @@ beforeAll(async () => {
     { ...certificate, name: 'other subject', user: 'by_other_subject', options: withCertificate },
     { ...certificate, name: 'certificate to address', host: '127.0.0.1', options: withCertificate },
     {
-      ...{ ...certificate, name: 'strange certificate', password: RENEWED_CERTIFICATE.key },
+      ...certificate,
+      name: 'strange certificate',
+      password: RENEWED_CERTIFICATE.key,
       options: { ...withCertificate, certificate: RENEWED_CERTIFICATE.cert },
     },
   ]) {

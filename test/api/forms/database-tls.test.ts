@@ -13,7 +13,10 @@ const ACCESS = `hostssl all by_certificate all cert
 hostssl all all all scram-sha-256
 `
 const FORM = {
-  ...{ name: 'asks', type: 'ansible', playbook: 'x.yml', roles: ['default'] },
+  name: 'asks',
+  type: 'ansible',
+  playbook: 'x.yml',
+  roles: ['default'],
   fields: [
     { name: 'db', type: 'text', default: 'trusting' },
     {
@@ -31,7 +34,9 @@ let server: TestServer
 
 beforeAll(async () => {
   postgres = await startPostgres(['fsync=off', 'shared_buffers=32MB', 'ssl_ca_file=authority.crt'], {
-    ...{ 'server.key': ofServer.key, 'server.crt': ofServer.cert, 'authority.crt': authority },
+    'server.key': ofServer.key,
+    'server.crt': ofServer.cert,
+    'authority.crt': authority,
     'pg_hba.conf': ACCESS,
   })
   const owner = new pg.Client({ connectionString: postgres.urlOf('postgres'), ssl: { rejectUnauthorized: false } })
@@ -51,19 +56,28 @@ beforeAll(async () => {
     { ...login, name: 'address', type: 'database', host: '127.0.0.1', options: trusting },
     { ...login, name: 'no certificate', type: 'database', user: 'by_certificate', options: trusting },
     {
-      ...{ ...certificate, name: 'certificate', password: ofClient.key },
+      ...certificate,
+      name: 'certificate',
+      password: ofClient.key,
       options: { ...options, ca: authority, certificate: ofClient.cert },
     },
     {
-      ...{ ...certificate, name: 'strange certificate', password: RENEWED_CERTIFICATE.key },
+      ...certificate,
+      name: 'strange certificate',
+      password: RENEWED_CERTIFICATE.key,
       options: { ...options, ca: authority, certificate: RENEWED_CERTIFICATE.cert },
     },
     {
-      ...{ ...certificate, name: 'somebody else', user: 'holdfast', password: ofClient.key },
+      ...certificate,
+      name: 'somebody else',
+      user: 'holdfast',
+      password: ofClient.key,
       options: { ...options, ca: authority, certificate: ofClient.cert },
     },
     {
-      ...{ ...certificate, name: 'of another kind', password: ofClient.key },
+      ...certificate,
+      name: 'of another kind',
+      password: ofClient.key,
       options: { db_type: 'mssql', ca: authority, certificate: ofClient.cert },
     },
   ]) {

@@ -84,9 +84,20 @@ async function evaluate(form: string, rawFormData: object = {}): Promise<Evaluat
 test('choices, defaults, dependencies and models', async () => {
   const { fields, runs } = await evaluate('choices')
   expect(runs.extravars).toMatchObject({
-    ...{ plain: 'b', first: 1, column: 'two', whole: { id: 1, name: 'one' }, all: ['a', 'b'] },
-    ...{ inner: 1, awaited: 2, then: 2 },
-    ...{ shows: 'two/2/one', filled: 'vm-ber', computed: 42, cidr: [10, 2], size: 3, vm: { disk: [{ size: '4' }] } },
+    plain: 'b',
+    first: 1,
+    column: 'two',
+    whole: { id: 1, name: 'one' },
+    all: ['a', 'b'],
+    inner: 1,
+    awaited: 2,
+    then: 2,
+    shows: 'two/2/one',
+    filled: 'vm-ber',
+    computed: 42,
+    cidr: [10, 2],
+    size: 3,
+    vm: { disk: [{ size: '4' }] },
   })
   for (const name of ['none', 'hidden', 'long', 'modelled']) expect(runs.extravars).not.toHaveProperty(name)
   expect(fields.not?.waiting).toMatch(/its expression failed/)

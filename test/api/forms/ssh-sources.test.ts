@@ -11,7 +11,10 @@ if (reason !== null) console.warn(`forms that run commands by ssh are not tried:
 
 const FORM = (expression: string, name = 'ask') =>
   JSON.stringify({
-    ...{ name, type: 'ansible', playbook: 'x.yml', roles: ['public'] },
+    name,
+    type: 'ansible',
+    playbook: 'x.yml',
+    roles: ['public'],
     fields: [
       { name: 'path', type: 'text' },
       { name: 'f', type: 'expression', expression },

@@ -12,8 +12,15 @@ const CONFIG = `roles:
   - {name: default, groups: [], options: {allowJobRelaunch: true}}
 `
 const APPROVAL = {
-  ...{ title: null, message: 'Look', roles: ['ops'], notifications: [], allowSelf: false },
-  ...{ state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null },
+  title: null,
+  message: 'Look',
+  roles: ['ops'],
+  notifications: [],
+  allowSelf: false,
+  state: 'waiting',
+  decided_by: null,
+  decided_by_type: null,
+  decided_at: null,
 }
 const ENDED = JOB_STATUSES.filter((status) => status !== 'running' && status !== 'approve')
 
@@ -27,7 +34,9 @@ interface Action {
 const ACTIONS: Record<string, Action> = {
   abort: { method: 'POST', path: '/abort', by: 'ann', allowedIn: ['running'] },
   'abort also of what is abandoned': {
-    ...{ method: 'POST', path: '/abort?abandoned=true', by: 'ann' },
+    method: 'POST',
+    path: '/abort?abandoned=true',
+    by: 'ann',
     allowedIn: ['running', 'abandoned'],
   },
   approve: { method: 'POST', path: '/approve', by: 'otto', allowedIn: ['approve'] },
@@ -57,7 +66,11 @@ afterAll(() => server.close())
 /** A job of ann's. */
 const put = (status: JobStatus) =>
   putJob(server, {
-    ...{ status, approval: JSON.stringify(APPROVAL), runner_id: runnerId, runner_name: 'seven', raw_form_data: '{}' },
+    status,
+    approval: JSON.stringify(APPROVAL),
+    runner_id: runnerId,
+    runner_name: 'seven',
+    raw_form_data: '{}',
     dispatch: status === 'approve' ? 'parked' : status === 'running' || status === 'abandoned' ? 'claimed' : 'done',
     ...(status === 'running' || status === 'approve' ? { end_time: null } : {}),
   })

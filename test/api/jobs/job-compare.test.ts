@@ -8,7 +8,10 @@ import { addRunner } from '../runner-row.js'
 import { type TestServer, startServer } from '../server.js'
 
 const STEPS = JSON.stringify({
-  ...{ name: 'steps', type: 'multistep', roles: ['default'], fields: [] },
+  name: 'steps',
+  type: 'multistep',
+  roles: ['default'],
+  fields: [],
   steps: [
     { name: 'one', playbook: 'one.yml' },
     { name: 'two', playbook: 'two.yml' },
@@ -65,7 +68,8 @@ test('a job is compared with the last successful run of the same form before it'
     extravars: { count: 0, records: [] },
     hosts: { added: ['web3'], removed: ['db1'] },
     results: { count: 1, records: [{ name: 'check', host: 'web2', outcome: 'failed', with_outcome: 'ok', task: 4 }] },
-    ...{ steps: [], complete: true },
+    steps: [],
+    complete: true,
   })
   const names = { play: 'Servers', role: null }
   expect(body.tasks).toEqual({

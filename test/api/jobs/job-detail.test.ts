@@ -141,7 +141,8 @@ test('a list says only on request where its unfinished jobs are, and its tag cha
   const { id: runner } = await addRunner(server, 'of the list')
   const waiting = {
     ...({ status: 'running', dispatch: 'queued', end_time: null } as const),
-    ...{ runner_id: runner, runner_name: 'of the list' },
+    runner_id: runner,
+    runner_name: 'of the list',
   }
   const ended = await putJob(server)
   const [first, second] = [await putJob(server, waiting), await putJob(server, waiting)]

@@ -8,7 +8,10 @@ import { endPart, partOf } from '../sequences/sequence-parts.js'
 import { type TestServer, startServer } from '../server.js'
 
 const STEPS = JSON.stringify({
-  ...{ name: 'steps', type: 'multistep', roles: ['default'], fields: [] },
+  name: 'steps',
+  type: 'multistep',
+  roles: ['default'],
+  fields: [],
   steps: [
     { name: 'one', playbook: 'one.yml' },
     { name: 'two', playbook: 'two.yml' },

@@ -37,8 +37,15 @@ const JOBS = [
 ] as const
 
 const APPROVAL = {
-  ...{ title: 'Sure?', message: null, roles: ['ops'], notifications: [], allowSelf: false },
-  ...{ state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null },
+  title: 'Sure?',
+  message: null,
+  roles: ['ops'],
+  notifications: [],
+  allowSelf: false,
+  state: 'waiting',
+  decided_by: null,
+  decided_by_type: null,
+  decided_at: null,
 }
 
 let server: TestServer
@@ -59,19 +66,32 @@ afterAll(() => server.close())
 
 async function addJob(queries: TestServer['store']['read'], user: string, type: UserType, runner: string | null) {
   const job: Insertable<JobTable> = {
-    ...{ run_id: 'r', form: 'Deploy “ü”\n', target: 'Deploy', job_type: 'ansible', status: 'failed' as const },
-    ...{ status_reason: 'a host\tfailed', detail: null, start_time: 1_700_000_000_000, end_time: null },
-    ...{
-      user_name: user,
-      user_type: type,
-      runner_id: null,
-      runner_name: runner,
-      dispatch: 'done' as const,
-      held_epoch: 1,
-    },
-    ...{ wait_until: null, parent_id: null, step: null, approval: JSON.stringify(APPROVAL), abort_requested: 1 },
-    ...{ abort_requested_by: null, abandoned_at: 1_700_000_001_000, extravars: '{}', credentials: '{}' },
-    ...{ raw_form_data: null, playbook: '{}' },
+    run_id: 'r',
+    form: 'Deploy “ü”\n',
+    target: 'Deploy',
+    job_type: 'ansible',
+    status: 'failed' as const,
+    status_reason: 'a host\tfailed',
+    detail: null,
+    start_time: 1_700_000_000_000,
+    end_time: null,
+    user_name: user,
+    user_type: type,
+    runner_id: null,
+    runner_name: runner,
+    dispatch: 'done' as const,
+    held_epoch: 1,
+    wait_until: null,
+    parent_id: null,
+    step: null,
+    approval: JSON.stringify(APPROVAL),
+    abort_requested: 1,
+    abort_requested_by: null,
+    abandoned_at: 1_700_000_001_000,
+    extravars: '{}',
+    credentials: '{}',
+    raw_form_data: null,
+    playbook: '{}',
   }
   return insertJob(queries, await ownedJob(queries, job))
 }

@@ -38,7 +38,9 @@ afterAll(() => server.close())
 type Row = Parameters<typeof insertJob>[1]
 const rowOf = (changes: Partial<Row>): Row => ({
   ...queuedJob(1),
-  ...{ status: 'success', dispatch: 'done', end_time: 2 },
+  status: 'success',
+  dispatch: 'done',
+  end_time: 2,
   ...changes,
 })
 const addJobs = (count: number, changes: Partial<Row> = {}) =>

@@ -29,14 +29,12 @@ const held = heldTimers()
 
 function start(keepDays: number | null, store: Store = server.store) {
   return createJobRetention({
-    ...{
-      store,
-      live: server.parts.live,
-      clock: server.clock,
-      timers: held.timers,
-      log,
-      uploads: server.parts.uploads.sweeper,
-    },
+    store,
+    live: server.parts.live,
+    clock: server.clock,
+    timers: held.timers,
+    log,
+    uploads: server.parts.uploads.sweeper,
     keepMs: keepDays === null ? null : keepDays * DAY_MS,
   })
 }

@@ -141,7 +141,11 @@ describe('422 with the field and the reason, and nothing is created', () => {
     const answer = await launch({ cert: claimOf(own) })
     expect(answer).toMatchObject({ status: 422, body: { code: 'uploads_refused' } })
     expect(answer.body.details).toEqual({
-      ...{ missing: [], invalid: [], waiting: [], rowErrors: {}, uploads: ['cert'] },
+      missing: [],
+      invalid: [],
+      waiting: [],
+      rowErrors: {},
+      uploads: ['cert'],
       validationErrors: { cert: [{ type: reason, description: expect.stringMatching(/\w{3}/) as string }] },
     })
     expect(await jobs()).toEqual([])

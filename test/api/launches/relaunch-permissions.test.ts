@@ -179,16 +179,18 @@ describe('what else decides', () => {
     }
     const runner = await server.store.write('test.runner', (queries) =>
       insertRunner(queries, {
-        ...{ name: 'the-default', state: 'approved', enabled: 1, is_default: 1, mode: 'outbound' },
-        ...{
-          identity_key: 'k',
-          sealing_key: 's',
-          clock_skew_ms: 0,
-          requested_at: 1,
-          last_seen: 1,
-          ...texts,
-          ...numbers,
-        },
+        name: 'the-default',
+        state: 'approved',
+        enabled: 1,
+        is_default: 1,
+        mode: 'outbound',
+        identity_key: 'k',
+        sealing_key: 's',
+        clock_skew_ms: 0,
+        requested_at: 1,
+        last_seen: 1,
+        ...texts,
+        ...numbers,
       }),
     )
     const id = await put('elsewhere', { status: 'running' })

@@ -61,8 +61,13 @@ describe('a job that was launched with variables only', () => {
     const id = await launched({ extravars: withoutPin, credentials: { db: 'sent' } })
     const { variables, credentials, kept } = await again(id)
     expect(variables).toEqual({
-      ...{ name: 'x', vm: { count: 'unchecked' }, more: 1, __limit__: 'web' },
-      ...{ __playbook__: 'p.yml', __tags__: 'of-the-form', __credentials__: { db: 'sent' } },
+      name: 'x',
+      vm: { count: 'unchecked' },
+      more: 1,
+      __limit__: 'web',
+      __playbook__: 'p.yml',
+      __tags__: 'of-the-form',
+      __credentials__: { db: 'sent' },
     })
     expect(credentials).toEqual({ db: 'sent' })
     expect(kept).toBeNull()

@@ -274,7 +274,9 @@ describe('masked values that are sent back', () => {
     }
     const shown = (await read(id, '/rawformdata')) as object
     expect(await variablesOf(await again(id, { values: { ...shown, name: 'db' } }))).toMatchObject({
-      ...{ name: 'db', api_token: 'tok', friends },
+      name: 'db',
+      api_token: 'tok',
+      friends,
     })
   })
 

@@ -185,8 +185,13 @@ test.each([
   const product = await startProduct({
     withAgent: false,
     controlPlane: {
-      ...{ SMTP_HOST: '127.0.0.1', SMTP_PORT: String(mail.port), SMTP_TLS: tls, MAIL_FROM: 'jobs@example.com' },
-      ...{ SMTP_USER: 'holdfast', SMTP_PASSWORD: 'CANARY-password', NODE_EXTRA_CA_CERTS: trusted },
+      SMTP_HOST: '127.0.0.1',
+      SMTP_PORT: String(mail.port),
+      SMTP_TLS: tls,
+      MAIL_FROM: 'jobs@example.com',
+      SMTP_USER: 'holdfast',
+      SMTP_PASSWORD: 'CANARY-password',
+      NODE_EXTRA_CA_CERTS: trusted,
     },
   })
   onTestFinished(() => product.close())

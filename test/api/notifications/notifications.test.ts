@@ -303,7 +303,10 @@ describe('targets', () => {
     expect((await asAdmin('POST', '/notification-target', wish)).status).toBe(409)
     const id = Number(made.body.id)
     const changed = await asAdmin('PUT', `/notification-target/${id}`, {
-      ...{ events: ['runner.lost'], enabled: false, secret: 'CANARY-of-a-target', url: `${receiver.url}/flaky` },
+      events: ['runner.lost'],
+      enabled: false,
+      secret: 'CANARY-of-a-target',
+      url: `${receiver.url}/flaky`,
     })
     expect(changed.body).toMatchObject({ events: ['runner.lost'], enabled: false, url: `${receiver.url}/flaky` })
     expect(changed.text).not.toContain('CANARY')

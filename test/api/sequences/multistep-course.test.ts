@@ -80,7 +80,9 @@ describe('the approval of a step', () => {
     const one = await end(id, 'one')
     const job = await becomes(id, 'approve')
     expect(job).toMatchObject({
-      ...{ step: 'two', subjobs: [one.id], end: null },
+      step: 'two',
+      subjobs: [one.id],
+      end: null,
       approval: { title: 'Go on with web?', message: 'It takes ********', state: 'waiting', roles: ['ops'] },
     })
     expect(await rowOf(id)).toMatchObject({ dispatch: 'parked' })
@@ -130,7 +132,9 @@ describe('the approval of a step', () => {
     expect(
       await waitFor('the second', async () => ((await rowOf(id)).step === 'one' ? jobOf(id) : null)),
     ).toMatchObject({
-      ...{ status: 'approve', subjobs: [], approval: { title: 'Go on with $(host)?' } },
+      status: 'approve',
+      subjobs: [],
+      approval: { title: 'Go on with $(host)?' },
     })
     await call('ann', 'POST', `/job/${id}/reject`)
     expect(await nodesOf(server, id)).toEqual({ one: 'do not run', two: 'do not run' })
@@ -331,8 +335,16 @@ function another(store: Store = server.store) {
   const nobody = { jobQueued: () => undefined, abortRequested: () => undefined }
   const grant = { account: 'enabled', isAdmin: true, roles: [], options: { allowVerboseMode: true } }
   const other = createSequences({
-    ...{ store, clock, live, credentials, vault, runners: nobody, uploads: { path: '/nowhere' }, maskPattern: /x/ },
-    ...{ log: silent as never, grants: { of: () => Promise.resolve(grant as never) } },
+    store,
+    clock,
+    live,
+    credentials,
+    vault,
+    runners: nobody,
+    uploads: { path: '/nowhere' },
+    maskPattern: /x/,
+    log: silent as never,
+    grants: { of: () => Promise.resolve(grant as never) },
     newRunId: () => randomBytes(16).toString('hex'),
     timers: { after: () => () => undefined, every: () => () => undefined },
     serviceClock: { look: () => Promise.resolve(0) },

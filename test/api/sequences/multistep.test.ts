@@ -161,15 +161,13 @@ describe('what a step gets', () => {
     )
     const all = await end(id, 'all')
     expect(JSON.parse(all.playbook)).toMatchObject({
-      ...{
-        playbook: 'all.yml',
-        inventory: ['a', 'b'],
-        tags: 'x,y',
-        limit: 'web',
-        check: true,
-        diff: true,
-        verbose: true,
-      },
+      playbook: 'all.yml',
+      inventory: ['a', 'b'],
+      tags: 'x,y',
+      limit: 'web',
+      check: true,
+      diff: true,
+      verbose: true,
     })
     expect(varsOf(all)).toMatchObject({
       part: { size: 3 },
@@ -182,7 +180,10 @@ describe('what a step gets', () => {
     const { ansibleforms_user: user, ...others } = varsOf(own)
     expect(user).toMatchObject({ username: 'eve' })
     expect(others).toEqual({
-      ...{ size: 3, __playbook__: 'own.yml', __inventory__: ['c'], __keepExtravars__: true },
+      size: 3,
+      __playbook__: 'own.yml',
+      __inventory__: ['c'],
+      __keepExtravars__: true,
       __allowJinjaInExtravars__: true,
     })
     expect(JSON.parse(own.playbook)).toMatchObject({ allowJinjaInExtravars: true, tags: null })
@@ -259,7 +260,11 @@ describe('what a step gets', () => {
     await server.writeForm(
       `${name}.yml`,
       JSON.stringify({
-        ...{ name, type: 'multistep', roles: ['default'], launchValidation: 'enforce', ...form },
+        name,
+        type: 'multistep',
+        roles: ['default'],
+        launchValidation: 'enforce',
+        ...form,
         steps: [step('one', { key: 'other' }), step('two', { key: 'part' }), step('three', { key: 'bare' })],
       }),
     )

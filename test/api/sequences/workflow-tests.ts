@@ -56,7 +56,10 @@ export function workflowTests() {
 
   beforeAll(async () => {
     given.product = await startProduct({
-      ...{ config: CONFIG, withAgent: false, forms, workflows },
+      config: CONFIG,
+      withAgent: false,
+      forms,
+      workflows,
       controlPlane: { PROCESS_MAX_BUFFER_MB: '1' },
     })
     const { product } = given

@@ -68,9 +68,16 @@ describe('the course of a workflow', () => {
     expect(count).toBe(7)
     expect(records.slice(1, 3)).toEqual([
       {
-        ...{ identifier: 'b', name: 'way/b.yml', type: 'job_template', status: 'failed', job: node.job },
-        ...{ links: { success: [], failure: ['d'], always: [] }, all_parents: false, reason: node.node.reason },
-        ...{ start: node.node.start, end: node.node.end },
+        identifier: 'b',
+        name: 'way/b.yml',
+        type: 'job_template',
+        status: 'failed',
+        job: node.job,
+        links: { success: [], failure: ['d'], always: [] },
+        all_parents: false,
+        reason: node.node.reason,
+        start: node.node.start,
+        end: node.node.end,
       },
       expect.objectContaining({ identifier: 'never', status: 'do not run', start: null, end: null, job: null }),
     ])
@@ -242,8 +249,13 @@ describe('data', () => {
   })
 
   const settings = {
-    ...{ inventory: { name: 'web1,' }, limit: 'web', job_tags: 'x,y', skip_tags: 'slow', diff_mode: true },
-    ...{ verbosity: 2, job_type: 'check' },
+    inventory: { name: 'web1,' },
+    limit: 'web',
+    job_tags: 'x,y',
+    skip_tags: 'slow',
+    diff_mode: true,
+    verbosity: 2,
+    job_type: 'check',
   }
   const form = { credentials: { access: 'router', switch: 'other' }, runner: 'north' }
   write('sets', { a: { more: settings, credentials: ['switch'] } }, { form })
@@ -251,7 +263,13 @@ describe('data', () => {
     const id = await launch('sets')
     expect((await endOf(id)).status).toBe('success')
     expect(await given.runner.orderOf('sets/a.yml')).toMatchObject({
-      ...{ inventory: ['web1,'], limit: 'web', tags: 'x,y', skip_tags: 'slow', diff: true, check: true, verbosity: 2 },
+      inventory: ['web1,'],
+      limit: 'web',
+      tags: 'x,y',
+      skip_tags: 'slow',
+      diff: true,
+      check: true,
+      verbosity: 2,
     })
     const { job } = await nodeOf(id, 'a')
     expect((await jobOf(job ?? 0)).credentials).toEqual({ access: 'router', switch: 'switch' })

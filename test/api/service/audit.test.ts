@@ -315,7 +315,9 @@ describe('AUDIT_RETENTION_DAYS', () => {
     await put([1])
     const { timers } = heldTimers()
     const retention = createAuditRetention({
-      ...{ store: server.store, clock: server.clock, log: quiet },
+      store: server.store,
+      clock: server.clock,
+      log: quiet,
       timers,
       chain: createAuditChain({ store: server.store, clock: server.clock, log: quiet, timers }),
       keepMs: null,

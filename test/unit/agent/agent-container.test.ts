@@ -11,8 +11,13 @@ const settingsOf = (environment: Record<string, string>) =>
 describe('playbooks in containers', () => {
   test('have a command line without values of variables, with keys as open files', () => {
     const job = {
-      ...{ runId: 'r1', image: 'team/ansible:1', cwd: '/spool/work', folders: ['/spool'], readFolders: ['/agent'] },
-      ...{ keyFiles: 2, environment: { TOKEN: 'a value' } },
+      runId: 'r1',
+      image: 'team/ansible:1',
+      cwd: '/spool/work',
+      folders: ['/spool'],
+      readFolders: ['/agent'],
+      keyFiles: 2,
+      environment: { TOKEN: 'a value' },
     }
     const words = containerCommand('/usr/bin/podman', job, { image: null, options: ['--network=host'] })
     expect(words.join(' ')).not.toContain('a value')

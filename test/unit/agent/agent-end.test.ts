@@ -30,8 +30,13 @@ const write = (name: JobFileName, content: unknown): void => {
 test('without any file it has the known facts, and both streams are empty', async () => {
   const empty = { length: 0, sha256: sha256Of(Buffer.alloc(0)) }
   expect(await agentEndOf(folder, LOST, NOW)).toEqual({
-    ...{ ...LOST, run_id: 'a'.repeat(32), aborted: false },
-    ...{ exit_code: null, signal: null, started_at: null, ended_at: NOW.toISOString() },
+    ...LOST,
+    run_id: 'a'.repeat(32),
+    aborted: false,
+    exit_code: null,
+    signal: null,
+    started_at: null,
+    ended_at: NOW.toISOString(),
     output: { ...empty, dropped_bytes: 0 },
     events: { ...empty, dropped: 0, errors: 0, plugin_seen: false },
   })

@@ -165,9 +165,23 @@ describe('the environment', () => {
   /** Every setting of both programs, and what else tells a service about itself. */
   const SECRET_NAMES = [
     ...Object.keys({ ...AGENT_SETTINGS, ...CONTROL_PLANE_SETTINGS }).filter((name) => !/^(HTTPS|NO)_PROXY$/.test(name)),
-    ...['ENCRYPTION_SECRET_PREVIOUS', 'ACCESS_TOKEN_SECRET_FILE', 'DATABASE_URL_FILE', 'HOLDFAST_JOB_MARKER'],
-    ...['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_CHANNEL_FD', 'NODE_UNIQUE_ID', 'INIT_CWD', 'NOTIFY_SOCKET'],
-    ...['CREDENTIALS_DIRECTORY', 'OLDPWD', '_', 'npm_config_cache', 'WATCHDOG_USEC', 'LISTEN_FDS', 'HOLDFAST_TOKEN'],
+    'ENCRYPTION_SECRET_PREVIOUS',
+    'ACCESS_TOKEN_SECRET_FILE',
+    'DATABASE_URL_FILE',
+    'HOLDFAST_JOB_MARKER',
+    'NODE_OPTIONS',
+    'NODE_EXTRA_CA_CERTS',
+    'NODE_CHANNEL_FD',
+    'NODE_UNIQUE_ID',
+    'INIT_CWD',
+    'NOTIFY_SOCKET',
+    'CREDENTIALS_DIRECTORY',
+    'OLDPWD',
+    '_',
+    'npm_config_cache',
+    'WATCHDOG_USEC',
+    'LISTEN_FDS',
+    'HOLDFAST_TOKEN',
   ]
 
   test.each(SECRET_NAMES)('does not have %s', (name) => {

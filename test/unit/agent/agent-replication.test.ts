@@ -98,8 +98,14 @@ function jobOf(id: number, sender?: Sender): Job {
 
 function endOf({ output, events }: { output: number; events: number }): EndRecord {
   return {
-    ...{ run_id: '0'.repeat(32), cause: 'exited', exit_code: 0, signal: null, message: null, aborted: false },
-    ...{ started_at: null, ended_at: '2026-01-01T00:00:00.000Z' },
+    run_id: '0'.repeat(32),
+    cause: 'exited',
+    exit_code: 0,
+    signal: null,
+    message: null,
+    aborted: false,
+    started_at: null,
+    ended_at: '2026-01-01T00:00:00.000Z',
     output: { length: output, sha256: '0'.repeat(64), dropped_bytes: 0 },
     events: { length: events, sha256: '0'.repeat(64), dropped: 0, errors: 0, plugin_seen: true },
   }

@@ -23,7 +23,8 @@ test('secrets of a claimed job that were sealed to earlier keys can be opened as
   const before = await loadIdentity(statePath)
   const binding = { jobId: 1, runId: 'r', fingerprint: before.fingerprint }
   const order = {
-    ...{ job_id: 1, run_id: 'r' },
+    job_id: 1,
+    run_id: 'r',
     sealed: sealSecrets(JSON.stringify(SECRETS), before.sealingPublicKey, binding),
   } as JobOrder
   let isIdle = false

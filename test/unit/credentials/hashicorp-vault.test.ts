@@ -70,7 +70,14 @@ function open(settings: Partial<VaultSettings> = {}): HashicorpVault {
 }
 
 const credential = (password: string, more: Partial<OpenCredential> = {}): OpenCredential => ({
-  ...{ id: 1, name: 'db', type: 'userpass', user: null, host: 'db', port: null, description: '', options: {} },
+  id: 1,
+  name: 'db',
+  type: 'userpass',
+  user: null,
+  host: 'db',
+  port: null,
+  description: '',
+  options: {},
   ...more,
   password,
 })
@@ -240,13 +247,21 @@ test('settings name the server and one of two ways to log in', () => {
   const address = 'https://vault.example.com:8200'
   expect(read({})).toBeNull()
   expect(read({ VAULT_ADDR, VAULT_TOKEN_FILE: '/a' })).toEqual({
-    ...{ address, namespace: null, mount: null, caPath: null, keepMs: 30_000 },
+    address,
+    namespace: null,
+    mount: null,
+    caPath: null,
+    keepMs: 30_000,
     login: { kind: 'token', token: 'from a file' },
   })
   const role = { VAULT_ROLE_ID: 'r', VAULT_SECRET_ID: 's', VAULT_APPROLE_MOUNT: '/own/' }
   const more = { VAULT_NAMESPACE: 'team', VAULT_KV_MOUNT: 'kv/of/', VAULT_CACERT: '/ca.pem', VAULT_CACHE_SECONDS: '0' }
   expect(read({ VAULT_ADDR, ...role, ...more })).toEqual({
-    ...{ address, namespace: 'team', mount: 'kv/of', caPath: '/ca.pem', keepMs: 0 },
+    address,
+    namespace: 'team',
+    mount: 'kv/of',
+    caPath: '/ca.pem',
+    keepMs: 0,
     login: { kind: 'approle', roleId: 'r', secretId: 's', mount: 'own' },
   })
   expect(() => read({ VAULT_ADDR })).toThrow('needs VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID')

@@ -31,8 +31,14 @@ test('a stop ends busy threads, and refuses running and waiting checks', async (
   const { timers, count } = heldTimers()
   const checks = createLaunchChecks({ log, timers, threads: THREADS, script: endlessScript() })
   const input: CheckInput = {
-    ...{ fields: [], wizard: [], subforms: {}, values: {}, uploads: {} },
-    ...{ constants: {}, user: {}, now: 0 },
+    fields: [],
+    wizard: [],
+    subforms: {},
+    values: {},
+    uploads: {},
+    constants: {},
+    user: {},
+    now: 0,
   }
   const refused = Promise.allSettled(Array.from({ length: THREADS + 2 }, () => checks.check(input, 'ann')))
   await expect.poll(threadsOfThisProcess).toBeGreaterThanOrEqual(before + THREADS)

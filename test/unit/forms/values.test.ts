@@ -236,7 +236,10 @@ describe('computed fields', () => {
   test('existing passwords are collected, so that they can be hidden', async () => {
     const password = (name: string, more = {}) => ({ name, type: 'password', ...more })
     const fields = [
-      ...[password('a'), password('b'), password('c'), password('none', { default: 'unseen' })],
+      password('a'),
+      password('b'),
+      password('c'),
+      password('none', { default: 'unseen' }),
       password('hidden', { dependencies: [{ name: 'nobody', values: [1] }] }),
     ]
     const { passwords } = await check(formOf(fields), { a: 'one', b: '', c: null, none: 'two', hidden: 'three' })

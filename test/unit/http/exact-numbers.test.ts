@@ -80,7 +80,8 @@ test('whole numbers of any length go through the client and back', () => {
 
 test('the place of an inexact number is named, and YAML with such a number is refused with its line', () => {
   expect(findInexactNumber('{"a": {"b": [1, 2.5, 1152921504606846977]}}')).toEqual({
-    ...{ numeral: '1152921504606846977', path: 'a.b[2]' },
+    numeral: '1152921504606846977',
+    path: 'a.b[2]',
   })
   for (const number of ['1152921504606846977', '0xFFFFFFFFFFFFFFFF', '1e400', '.inf', '-9007199254740993'])
     expect(() => readYaml(`a: 1\nb: {c: ${number}}\n`)).toThrow(`line 2: the number ${number} cannot be kept`)

@@ -58,7 +58,10 @@ describe('the time left of a parent job', () => {
     const slower = earlier(CHAIN, { one: ran(10), two: ran(60), three: ran(50) })
     const begun = current(CHAIN, { one: OVER, two: runs() })
     expect(estimateOfSequence(begun, [before, slower], START + 20_000)).toMatchObject({
-      ...{ leftMs: 80_000, shortestMs: 70_000, longestMs: 90_000, runs: 2 },
+      leftMs: 80_000,
+      shortestMs: 70_000,
+      longestMs: 90_000,
+      runs: 2,
     })
     expect(estimateOfSequence(begun, [before], START + 20_000)?.progress).toBeCloseTo(0.3)
     const last = current(CHAIN, { one: OVER, two: OVER })
@@ -99,7 +102,7 @@ describe('the time left of a parent job', () => {
     expect(estimateOfSequence(nodes, [earlier(CHAIN, { two: ran(60) })], START)).toBeNull()
     expect(estimateOfSequence(nodes, [earlier(CHAIN, { one: ran(0), two: ran(0) })], START)).toBeNull()
     const another: NodeNow = {
-      ...{ state: 'playbook' },
+      state: 'playbook',
       course: courseOf(runEvents([{ name: 'another task', at: 0, hosts: {} }], START)),
     }
     expect(estimateOfSequence(current(CHAIN, { one: another }), [earlier(CHAIN, { one: ran(9) })], START)).toBeNull()

@@ -36,7 +36,11 @@ async function createWatched() {
     },
   }
   const poll = createHubPoll({
-    ...{ store, registry, queue: createKeyedQueue(), log: pino({ level: 'silent' }), letGoMs: LET_GO_MS },
+    store,
+    registry,
+    queue: createKeyedQueue(),
+    log: pino({ level: 'silent' }),
+    letGoMs: LET_GO_MS,
     nodes: { ...SOLE_NODE, bus },
     refresh: () => Promise.resolve(),
     steady: { now: () => now },
@@ -46,7 +50,8 @@ async function createWatched() {
     rmSync(folder, { recursive: true })
   })
   return {
-    ...{ store, closed },
+    store,
+    closed,
     async look() {
       now += BETWEEN_MS
       look()

@@ -127,7 +127,10 @@ describe('variables of a node', () => {
   it('extra_data < received < extra_vars of the workflow < values of the form', () => {
     const one = { a: 1, b: 1, c: 1, d: 1 }
     expect(nodeVariables({ extraVars: { c: 3, d: 3 } }, { extraData: one }, { b: 2, c: 2, d: 2 }, { d: 4 })).toEqual({
-      ...{ a: 1, b: 2, c: 3, d: 4 },
+      a: 1,
+      b: 2,
+      c: 3,
+      d: 4,
     })
   })
 

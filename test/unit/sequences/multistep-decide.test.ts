@@ -32,13 +32,14 @@ const APPROVAL = { title: null, message: null, roles: [], notifications: [], all
 
 const planOf = (steps: readonly Course[]): StepsPlan => ({
   steps: steps.map((course, index) => ({
-    ...{ name: `s${index}`, settings: {} as PlannedStep['settings'], key: null, reserved: [] },
-    ...{
-      continue: course.continue,
-      always: course.always,
-      approval: course.asks ? APPROVAL : null,
-      notifications: null,
-    },
+    name: `s${index}`,
+    settings: {} as PlannedStep['settings'],
+    key: null,
+    reserved: [],
+    continue: course.continue,
+    always: course.always,
+    approval: course.asks ? APPROVAL : null,
+    notifications: null,
     ifExtraVar: course.condition === 'none' ? null : course.condition,
   })),
 })
@@ -70,8 +71,15 @@ function drive(steps: readonly Course[]) {
   const plan = planOf(steps)
   const happened: string[] = []
   let nodes = plan.steps.map(({ name }): NodeState => ({
-    ...{ identifier: name, status: 'waiting', subjobId: null, startTime: null, endTime: null },
-    ...{ reason: null, approval: null, dueTime: null, artifacts: {} },
+    identifier: name,
+    status: 'waiting',
+    subjobId: null,
+    startTime: null,
+    endTime: null,
+    reason: null,
+    approval: null,
+    dueTime: null,
+    artifacts: {},
   }))
   const change = (identifier: string, to: Partial<NodeState>) => {
     nodes = nodes.map((node) => {

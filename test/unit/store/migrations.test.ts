@@ -21,7 +21,12 @@ beforeEach(async () => {
 })
 
 const ENTRY = {
-  ...{ time: 1, user: null, address: '::1', action: 'job.abort', status: 200, requestId: 'r' },
+  time: 1,
+  user: null,
+  address: '::1',
+  action: 'job.abort',
+  status: 200,
+  requestId: 'r',
   object: { kind: 'job', id: '1', name: null },
 }
 

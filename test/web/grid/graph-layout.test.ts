@@ -26,7 +26,9 @@ test('each node stands to the right of what comes before it, and the nodes of a 
 test('a link that passes a column has a place of its own there', () => {
   const { links } = layOut([node('a', { success: ['b'], failure: ['c'] }), node('b', { always: ['c'] }), node('c')])
   expect(links.find(({ from, to }) => from === 'a' && to === 'c')).toEqual({
-    ...{ from: 'a', to: 'c', when: 'failure' },
+    from: 'a',
+    to: 'c',
+    when: 'failure',
     places: [
       { column: 0, row: 0 },
       { column: 1, row: 1 },

@@ -146,8 +146,13 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
   }
   /** The position of the sort order among the arguments of a function. The order is applied here, to the answer. */
   const SORTS = {
-    ...{ fnRestBasic: 5, fnRestJwt: 5, fnRestJwtSecure: 5, fnRestAdvanced: 5 },
-    ...{ fnJq: 2, fnReadYamlFile: 2, fnReadJsonFile: 2 },
+    fnRestBasic: 5,
+    fnRestJwt: 5,
+    fnRestJwtSecure: 5,
+    fnRestAdvanced: 5,
+    fnJq: 2,
+    fnReadYamlFile: 2,
+    fnReadJsonFile: 2,
   }
   /** Without the answer, the code after such a call never runs. */
   const whenThere = async (read) => {
@@ -189,7 +194,13 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
   const fnTime = (...given) => globalThis.dayjs(...given)
 
   const known = {
-    ...{ fnGetNumberedName: numberedNameOnServer, fnArray, fnToTable, fnSort, fnCopy, fnCidr, fnTime },
+    fnGetNumberedName: numberedNameOnServer,
+    fnArray,
+    fnToTable,
+    fnSort,
+    fnCopy,
+    fnCidr,
+    fnTime,
     ...Object.fromEntries(asking.map((name) => [name, asker(name)])),
   }
   for (const [name, helper] of Object.entries({ fnGetNumberedName, fnArray, fnToTable })) global(name, helper)
