@@ -1,13 +1,25 @@
 import tseslint from 'typescript-eslint'
+import docComments from './scripts/lint/doc-comments.config.js'
 import rooms from './scripts/lint/rooms.config.js'
 
 /** No function is longer than this, in lines. */
 const MAX_FUNCTION_LINES = 80
 
+const SPREADS_OF_LITERALS = ['ObjectExpression', 'ArrayExpression'].map((literal) => ({
+  selector: `SpreadElement > ${literal}`,
+  message: 'a spread of a literal says nothing: write its members where it stands',
+}))
+
+const NAMES_OF_LIMITS = {
+  selector: 'VariableDeclarator[id.name=/^(MOST|LONGEST)_/]',
+  message: 'the name of a limit begins with MAX_',
+}
+
 export default tseslint.config(
   { ignores: ['**/dist/**', '**/bundle/**', '**/bundle.new/**', '**/node_modules/**', 'coverage/**'] },
   ...tseslint.configs.strict,
   ...rooms,
+  ...docComments,
   {
     files: ['**/*.{ts,tsx}'],
     // What needs to know types is looked for by oxlint (.oxlintrc.json), which computes a seventh for it.
@@ -16,19 +28,14 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       eqeqeq: ['error', 'always'],
+      'no-restricted-syntax': ['error', ...SPREADS_OF_LITERALS, NAMES_OF_LIMITS],
     },
   },
+  { files: ['control-plane/web/**'], rules: { 'no-restricted-syntax': ['error', ...SPREADS_OF_LITERALS] } },
   {
     files: ['control-plane/**/*.{ts,tsx}', 'protocol/**/*.ts', 'runner-agent/**/*.ts'],
     rules: {
       'max-lines-per-function': ['error', MAX_FUNCTION_LINES],
-      'no-restricted-syntax': [
-        'error',
-        ...['ObjectExpression', 'ArrayExpression'].map((literal) => ({
-          selector: `SpreadElement > ${literal}`,
-          message: 'a spread of a literal says nothing: write its members where it stands',
-        })),
-      ],
     },
   },
   { files: ['protocol/src/**'], rules: { 'no-console': 'error' } },

@@ -14,6 +14,7 @@ export interface Access {
   renew(): Promise<void>
 }
 
+/** Which server a client asks, and as whom. */
 export interface ClientOptions {
   /** Address of the control plane without `/api/v2`, such as `https://jobs.example.com`. */
   readonly server: string

@@ -4,6 +4,7 @@ import type { Role, RoleConfig } from './role-config.js'
 import type { TokenScope } from './token-scopes.js'
 import type { UserType } from '../../words/user-type.js'
 
+/** The role whose users may do everything. */
 export const ADMIN_ROLE = 'admin'
 /** The role that everyone has, and its earlier name. */
 export const EVERYONE_ROLE = 'default'

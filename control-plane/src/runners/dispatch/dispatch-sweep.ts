@@ -19,6 +19,7 @@ import { type SilenceDependencies, abandonSilent } from './silence.js'
  */
 const AWAY_MS = 60_000
 
+/** What the sweep needs of other parts. */
 export interface DispatchSweepDependencies
   extends Omit<JobSessionDependencies, 'closed'>, Pick<SilenceDependencies, 'lostMs'> {
   readonly nodes: Nodes
@@ -35,6 +36,7 @@ export interface DispatchSweep {
   reportOffline(runnerId: number): Promise<void>
 }
 
+/** Makes the sweep. It does nothing until `sweep` is called. */
 export function createDispatchSweep(dependencies: DispatchSweepDependencies): DispatchSweep {
   const { store, nodes, sessions, lastSeen, serviceClock } = dependencies
   const isOnline = (runner: Runner) => sessions.has(runner.id) || isElsewhere(nodes, runner)

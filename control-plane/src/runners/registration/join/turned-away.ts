@@ -5,6 +5,7 @@ import type { AgentConnection } from '../../socket/agent-connection.js'
 /** Shortest time between two log lines about too many unknown agents, in milliseconds. */
 const TELL_MS = 10_000
 
+/** The connections for which there is no place. */
 export interface TurnedAway {
   /** Closes a connection for which there is no place, and counts it. */
   turnAway(connection: AgentConnection, stage: AdmissionStage): void
