@@ -5,10 +5,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { usedOperations } from './used-operations.mjs'
 
 const WEB = 'control-plane/web'
 const PAGES = join(WEB, 'dist/pages')
 const MADE = `${PAGES}.new`
+
+const SCRIPTS = ['bundle-pages.mjs', 'used-operations.mjs'].map((name) => join('scripts/lib', name))
 
 /** Largest sizes in bytes, compressed with gzip. */
 const KB = 1000
@@ -45,6 +48,7 @@ async function bundlePages() {
       target: ['chrome111', 'firefox115', 'safari16.4'],
       jsx: 'automatic',
       jsxImportSource: 'preact',
+      plugins: [usedOperations(join(WEB, 'src'))],
       metafile: true,
       logLevel: 'warning',
     })
@@ -152,7 +156,7 @@ function fingerprintOfSources() {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name)),
   )
-  const others = [join(WEB, 'index.html'), join(WEB, 'icon.svg'), 'package-lock.json', 'scripts/lib/bundle-pages.mjs']
+  const others = [join(WEB, 'index.html'), join(WEB, 'icon.svg'), 'package-lock.json', ...SCRIPTS]
   for (const path of [...sources, ...others, ...builtClient.map((name) => join(client, name))].sort()) {
     hash.update(path).update(readFileSync(path))
   }
