@@ -159,3 +159,64 @@ test('times are shown in a zone that the page names', async () => {
   expect(title).toMatch(/GMT\+9$/)
   await elsewhere.close()
 })
+
+test('a form says how the last run of who looks ended, and forms that they mark stand first', async () => {
+  const id = await product.launch('Ask')
+  await product.admin.post(`/job/${id}/reject`)
+  await open('/forms')
+  const tile = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'Ask', exact: true }) })
+  await tile.getByRole('link', { name: /^Rejected/ }).waitFor()
+  const headings = () => page.getByRole('heading', { level: 2 }).allInnerTexts()
+  expect(await headings()).toEqual(['Default'])
+  await page.getByRole('button', { name: 'Favourite: Lost' }).click()
+  await expect.poll(headings).toEqual(['Favourites', 'Default'])
+  await page.reload()
+  await page.getByRole('link', { name: 'Lost', exact: true }).first().waitFor()
+  expect(await headings()).toEqual(['Favourites', 'Default'])
+  expect(await accessFaults(page)).toEqual([])
+  await page.getByRole('button', { name: 'Favourite: Lost', pressed: true }).first().click()
+  await expect.poll(headings).toEqual(['Default'])
+  await tile.getByRole('link', { name: /^Rejected/ }).click()
+  await page.getByRole('heading', { name: `Job ${id}` }).waitFor()
+  expect(await admin.faults()).toEqual([])
+})
+
+test('who is signed in at several places ends all the others at once', async () => {
+  const people = await Promise.all([1, 2, 3].map(() => newPerson(browser, product.address)))
+  for (const { page: tab } of people) {
+    await open('/me', tab)
+    await signInOn(tab, 'wanda', ADMIN_PASSWORD)
+  }
+  const [first, ...others] = people.map(({ page: tab }) => tab)
+  await first?.reload()
+  await first?.getByRole('button', { name: 'End all others' }).click()
+  await first?.getByRole('dialog').getByRole('button', { name: 'End all others' }).click()
+  for (const tab of others) await tab.getByRole('heading', { name: 'Your session is over' }).waitFor()
+  await first?.getByRole('button', { name: 'End all others' }).waitFor({ state: 'detached' })
+  expect(await first?.getByText('this browser').count()).toBe(1)
+  for (const person of people) await person.close()
+})
+
+test('a runner that was revoked is let in again, and a process that was refused as a copy is accepted', async () => {
+  const row = page.getByRole('row').filter({ hasText: 'scripted' })
+  const press = async (name: string) => {
+    await row.getByRole('button', { name, exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+  }
+  await open('/runners')
+  await press('Revoke')
+  await press('Let it in again')
+  await row.getByRole('button', { name: 'Revoke' }).waitFor()
+
+  await page.route(/\/api\/v2\/runner(\?.*)?$/, async (route) => {
+    const { records, ...list } = (await (await route.fetch()).json()) as { records: object[] }
+    const clone = { seen_at: new Date().toISOString(), host: 'elsewhere', ip: '10.0.0.9' }
+    await route.fulfill({ json: { ...list, records: records.map((runner) => ({ ...runner, clone })) } })
+  })
+  await page.reload()
+  await row.getByText('Another process used the identity of this runner').waitFor()
+  const asked = page.waitForRequest(/\/runner\/\d+\/accept$/)
+  await press('Accept the other process')
+  expect((await asked).method()).toBe('POST')
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+})

@@ -23,7 +23,7 @@ export function Dialog({
     shown?.showModal()
     return () => {
       shown?.close()
-      backTo(before)
+      focusAgain(before)
     }
   }, [])
   return (
@@ -42,7 +42,7 @@ export function Dialog({
 }
 
 /** Puts the focus where it was, or to the content of the page when that is gone. */
-function backTo(before: Element | null): void {
+export function focusAgain(before: Element | null): void {
   setTimeout(() => {
     if (document.activeElement !== document.body) return
     const isThere = before instanceof HTMLElement && before.isConnected && before !== document.body

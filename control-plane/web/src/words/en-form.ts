@@ -8,8 +8,6 @@ export const formWords = {
   required: 'required',
   noFields: 'This form asks for nothing.',
   problems: (count: number) => `${many(count, 'field needs', 'fields need')} another value`,
-  computed: 'The control plane works this value out at the launch.',
-  remote: 'This field needs a data source that this control plane does not have.',
   choose: 'Choose…',
   addRow: 'Add a row',
   removeRow: (number: number) => `Remove row ${number}`,

@@ -13,7 +13,6 @@ export const meWords = {
   current: 'Current password',
   next: 'New password',
   change: 'Change it',
-  changed: 'The password was changed. Sign in again.',
   sessions: 'Where you are signed in',
   this: 'this browser',
   since: 'Since',
@@ -21,5 +20,7 @@ export const meWords = {
   network: 'From',
   end: 'End',
   endTitle: 'End this session?',
+  endOthers: 'End all others',
+  endOthersTitle: 'End all sessions but this one?',
   endText: 'Whoever uses it has to sign in again.',
 } as const

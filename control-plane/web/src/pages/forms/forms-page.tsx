@@ -1,35 +1,41 @@
-import type { FormList, ListedForm } from '@holdfast/client'
-import { useState } from 'preact/hooks'
-import { addressOf } from '../../live/address.js'
+import type { FormList, JobRecord, ListedForm } from '@holdfast/client'
+import { useMemo, useState } from 'preact/hooks'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
+import { session } from '../../live/session.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
-import { words } from '../../words/en.js'
+import { favourites } from './favourites.js'
+import { FormTile } from './form-tile.js'
+import { formsWords } from '../../words/en-forms.js'
 
-/** The forms that one may launch, by category. */
+/** Among so many of the newest jobs of a user the last run of each form is looked for. */
+const LAST_RUNS = 200
+
+/** The forms that one may launch: those that the user marked, and all of them by category. */
 export function FormsPage() {
   const [text, setText] = useState('')
   const answer = useAnswer('forms', ['designer'], (signal) => api.listForms({ fields: false }, { signal }))
+  const last = useLastRuns()
   return (
     <>
-      <PageTitle text={words.forms.title} />
+      <PageTitle text={formsWords.title} />
       <Content answer={answer}>
         {({ records, errors = [] }) => (
           <>
             {records.length > 0 && (
               <div class="filters" role="search">
                 <label>
-                  <span class="hidden">{words.forms.search}</span>
+                  <span class="hidden">{formsWords.search}</span>
                   <input
                     type="search"
-                    placeholder={words.forms.search}
+                    placeholder={formsWords.search}
                     value={text}
                     onInput={(event) => setText(event.currentTarget.value)}
                   />
                 </label>
               </div>
             )}
-            <Categories forms={records.filter((form) => hasWords(form, text))} isFiltered={text !== ''} />
+            <Categories forms={records.filter((form) => hasWords(form, text))} last={last} isFiltered={text !== ''} />
             <LeftOut errors={errors} />
           </>
         )}
@@ -38,11 +44,28 @@ export function FormsPage() {
   )
 }
 
-function Categories({ forms, isFiltered }: { readonly forms: readonly ListedForm[]; readonly isFiltered: boolean }) {
-  if (forms.length === 0) return <Empty text={isFiltered ? words.forms.emptyFiltered : words.forms.empty} />
+/** The newest job of each form that the user launched, by the name of the form. */
+function useLastRuns(): ReadonlyMap<string, JobRecord> {
+  const { value } = session
+  const user = 'user' in value ? value.user : null
+  const { value: list } = useAnswer('last-runs', ['jobs'], (signal) =>
+    api.listJobs({ user: user?.username, user_type: user?.type, parts: false, records: LAST_RUNS }, { signal }),
+  )
+  return useMemo(() => new Map((list?.records ?? []).toReversed().map((job) => [job.form, job])), [list])
+}
+
+interface TilesProps {
+  readonly forms: readonly ListedForm[]
+  readonly last: ReadonlyMap<string, JobRecord>
+}
+
+function Categories({ forms, last, isFiltered }: TilesProps & { readonly isFiltered: boolean }) {
+  if (forms.length === 0) return <Empty text={isFiltered ? formsWords.emptyFiltered : formsWords.empty} />
   const byCategory = new Map<string, ListedForm[]>()
+  const marked = forms.filter(({ name }) => favourites.value.has(name))
+  if (marked.length > 0) byCategory.set(formsWords.favourites, marked)
   for (const form of forms) {
-    const category = form.categories[0] ?? words.forms.other
+    const category = form.categories[0] ?? formsWords.other
     byCategory.set(category, [...(byCategory.get(category) ?? []), form])
   }
   return (
@@ -51,13 +74,8 @@ function Categories({ forms, isFiltered }: { readonly forms: readonly ListedForm
         <section key={category} class="category">
           <h2>{category}</h2>
           <ul class="tiles">
-            {members.map(({ name, description }) => (
-              <li key={name}>
-                <a class="tile" href={addressOf(`/forms/${encodeURIComponent(name)}`)}>
-                  <strong>{name}</strong>
-                  {description !== null && <span class="soft">{description}</span>}
-                </a>
-              </li>
+            {members.map((form) => (
+              <FormTile key={form.name} form={form} last={last.get(form.name)} />
             ))}
           </ul>
         </section>
@@ -71,7 +89,7 @@ function LeftOut({ errors }: { readonly errors: NonNullable<FormList['errors']> 
   if (errors.length === 0) return null
   return (
     <details class="notice warn">
-      <summary>{words.forms.leftOut(errors.length)}</summary>
+      <summary>{formsWords.leftOut(errors.length)}</summary>
       <ul>
         {errors.map(({ file, line, reason }) => (
           <li key={`${file}:${line}:${reason}`}>

@@ -98,6 +98,7 @@ function Password() {
 
 function Sessions() {
   const answer = useAnswer('sessions', [], (signal) => api.listOwnSessions({}, { signal }))
+  const others = answer.value?.records.filter(({ current }) => !current) ?? []
   return (
     <section aria-labelledby="sessions">
       <h2 id="sessions">{meWords.sessions}</h2>
@@ -107,8 +108,13 @@ function Sessions() {
             {records.map((record) => (
               <li key={record.id}>
                 <span>
-                  {meWords.network} {record.network ?? words.none} · {meWords.since} <Time at={record.created_at} /> ·{' '}
-                  {meWords.lastUsed} <Time at={record.last_used_at} />
+                  {meWords.network} {record.network ?? words.none} · {meWords.since} <Time at={record.created_at} />
+                  {record.last_used_at !== null && (
+                    <>
+                      {' '}
+                      · {meWords.lastUsed} <Time at={record.last_used_at} />
+                    </>
+                  )}
                 </span>
                 {record.current ? (
                   <Badge tone="ok" text={meWords.this} />
@@ -127,6 +133,17 @@ function Sessions() {
           </ul>
         )}
       </Content>
+      {others.length > 1 && (
+        <ActionButton
+          text={meWords.endOthers}
+          tone="danger"
+          ask={{ title: meWords.endOthersTitle, text: meWords.endText }}
+          act={async () => {
+            for (const { id } of others) await api.endOwnSession({ id })
+            answer.reload()
+          }}
+        />
+      )}
     </section>
   )
 }

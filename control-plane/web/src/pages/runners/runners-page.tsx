@@ -147,13 +147,39 @@ function RunnerButtons({ runner, done }: { readonly runner: Runner; readonly don
       }}
     />
   )
-  if (runner.state !== 'approved') return remove
+  if (runner.state !== 'approved') {
+    return (
+      <span class="buttons">
+        {runner.state === 'revoked' && (
+          <ActionButton
+            text={runnerWords.reinstate}
+            ask={{ title: runnerWords.reinstateTitle(name), text: runnerWords.reinstateText }}
+            act={async () => {
+              await api.reinstateRunner({ id })
+              done()
+            }}
+          />
+        )}
+        {remove}
+      </span>
+    )
+  }
   const change = async (body: { enabled?: boolean; is_default?: boolean }) => {
     await api.changeRunner({ id, body })
     done()
   }
   return (
     <span class="buttons">
+      {runner.clone !== null && (
+        <ActionButton
+          text={runnerWords.accept}
+          ask={{ title: runnerWords.acceptTitle(name), text: runnerWords.acceptText }}
+          act={async () => {
+            await api.acceptRunner({ id })
+            done()
+          }}
+        />
+      )}
       <ActionButton
         text={runner.is_default ? runnerWords.clearDefault : runnerWords.makeDefault}
         act={() => change({ is_default: !runner.is_default })}
