@@ -70,7 +70,11 @@ export function needsOf(form: Form, ownFunctions: readonly string[]): FormNeed[]
   for (const name of credentialsOf(form)) add('credentials', null, [name])
   for (const field of form.fields) {
     for (const { feature, names } of needsOfField(field, ownFunctions)) add(feature, field.name, names)
+    for (const { feature, names } of ownNeeds(localScripts(field), ownFunctions)) add(feature, field.name, names)
     if (field.asCredential) add('credentials', field.name, [])
+  }
+  for (const { when } of form.wizard) {
+    for (const { feature, names } of ownNeeds([when], ownFunctions)) add(feature, null, names)
   }
   return [...needs].map(([feature, { fields, names }]) => ({ feature, fields: [...fields], names: [...names] }))
 }
@@ -106,11 +110,26 @@ function needsOfField(
   }
   if (source.kind !== 'server') return []
   const called = ASKING_FUNCTIONS.filter((name) => new RegExp(`\\b${name}\\b`).test(source.expression))
-  const own = ownFunctionsIn(source.expression).map((name) => ({
-    feature: ownFunctions.includes(name) ? ('own functions' as const) : ('missing' as const),
-    names: [`fnc.${name}`],
-  }))
-  return [...called.map((name) => ({ feature: FEATURE_OF[name], names: [`fn.${name}`] })), ...own, ...jqOf(source.jq)]
+  return [
+    ...called.map((name) => ({ feature: FEATURE_OF[name], names: [`fn.${name}`] })),
+    ...ownNeeds([source.expression], ownFunctions),
+    ...jqOf(source.jq),
+  ]
+}
+
+/** The scripts of a field that cannot ask a source. */
+function localScripts({ source, default: value, evalDefault }: Field): (string | null)[] {
+  return [source.kind === 'local' ? source.expression : null, evalDefault && typeof value === 'string' ? value : null]
+}
+
+/** The functions of the installation that scripts call, and those that they call but that do not exist. */
+function ownNeeds(
+  scripts: readonly (string | null)[],
+  ownFunctions: readonly string[],
+): { feature: FormFeature; names: readonly string[] }[] {
+  return scripts
+    .flatMap((script) => ownFunctionsIn(script ?? ''))
+    .map((name) => ({ feature: ownFunctions.includes(name) ? 'own functions' : 'missing', names: [`fnc.${name}`] }))
 }
 
 function jqOf(filter: string | null): { feature: FormFeature; names: readonly string[] }[] {

@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AnsweringServer, startAnsweringServer } from '../../support/answering-server.js'
+import { addRunner } from '../runner-row.js'
 import { type TestServer, startServer } from '../server.js'
 
 /** Functions that an installation brings for its forms: `fnc.…`, from a file of whoever runs the service. */
@@ -39,6 +40,24 @@ ${field('as', "fnc.fnAs('$(who)')")}${field('reach', 'fnc.fnReach()')}${field('l
 ${field('year', "fnc.fnYear('2027-03-04')")}${field('missing', 'fnc.fnGone()')}${field('next', "fnc.fnHello('after')")}
 ${field('page', 'fnc.fnSum(2, 2)', ', runLocal: true')}
 `
+/** Calls at the beginning of a line, and in scripts that are no expressions of fields. */
+const LINES = `name: lines
+type: ansible
+playbook: x.yml
+roles: [public]
+approval: { roles: [admin] }
+fields:
+  - name: sum
+    type: expression
+    runLocal: true
+    expression: |
+      const one = 1
+      fnc.fnSum(one, 2)
+  - { name: text, type: text, default: "fnc.fnGone()", evalDefault: true }
+wizard:
+  - { name: step, subform: part, when: "fnc.fnIsOpen()" }
+`
+const PART = 'name: part\ntype: subform\nfields: [{ name: a, type: text }]\n'
 const OTHER = 'name: other\ntype: ansible\nplaybook: x.yml\nroles: [public]\nfields: [{ name: a, type: text }]\n'
 
 let source: AnsweringServer
@@ -53,7 +72,7 @@ beforeAll(async () => {
   })
   server = await startServer({
     settings: { REST_ALLOWED_HOSTS: '127.0.0.1', FORM_FUNCTIONS_PATH: 'mine.js', LAUNCH_VALIDATION: 'enforce' },
-    forms: { 'own.yaml': FORM, 'other.yaml': OTHER },
+    forms: { 'own.yaml': FORM, 'other.yaml': OTHER, 'lines.yaml': LINES, 'part.yaml': PART },
   })
   path = join(server.folder, 'mine.js')
   await server.writeConfig(
@@ -72,8 +91,8 @@ afterAll(async () => {
 
 type Fields = Readonly<Record<string, { value?: unknown; choices?: unknown; waiting?: string }>>
 
-async function evaluate(rawFormData: object = {}): Promise<Fields> {
-  const { status, body, text } = await server.call('POST', '/forms/own/evaluate', {
+async function evaluate(rawFormData: object = {}, form = 'own'): Promise<Fields> {
+  const { status, body, text } = await server.call('POST', `/forms/${form}/evaluate`, {
     token: ann,
     json: { rawFormData, wait: 30 },
   })
@@ -101,7 +120,7 @@ test('FORM_FUNCTIONS_PATH: forms call what the file exports, and sources are ask
   })
   const { needs, errors: problems } = await errors()
   expect(problems).toEqual([])
-  expect(needs).toMatchObject([
+  expect(needs.filter(({ form }) => form === 'own')).toMatchObject([
     {
       form: 'own',
       needs: expect.arrayContaining(
@@ -137,6 +156,44 @@ test('nobody but whoever runs the service gives the text: a value never becomes 
   const fields = await evaluate({ site: "'); fnc.fnSum = () => 'broken'; ('" })
   expect(fields.hello).toMatchObject({ value: "Hello '); fnc.fnSum = () => 'broken'; ('" })
   expect(fields.sum).toMatchObject({ value: 4 })
+})
+
+test('a call may begin a line, and scripts that ask no source call them, too', async () => {
+  writeFileSync(path, 'export const fnSum = (a, b) => a + b\n')
+  expect((await evaluate({}, 'lines')).sum).toMatchObject({ value: 3 })
+  const { needs } = await errors()
+  expect(needs.find(({ form }) => form === 'lines')?.needs).toEqual([
+    { feature: 'own functions', fields: ['sum'], names: ['fnc.fnSum'] },
+    { feature: 'missing', fields: ['text'], names: ['fnc.fnGone', 'fnc.fnIsOpen'] },
+  ])
+})
+
+test('many who fill in forms right after a change get all of it', async () => {
+  writeFileSync(path, 'export const fnSum = (a, b) => a + b + 1\n')
+  const contexts = await Promise.all(
+    Array.from({ length: 300 }, async () =>
+      server.parts.forms.forms.contextOf(await server.parts.forms.forms.find('lines')),
+    ),
+  )
+  expect(new Set(contexts.map(({ functions }) => functions))).toEqual(
+    new Set(['export const fnSum = (a, b) => a + b + 1\n']),
+  )
+})
+
+test('an approval says when a function was changed meanwhile', async () => {
+  const functions = 'export default { fnSum: (a, b) => a + b, fnGone: () => 1, fnIsOpen: () => true }\n'
+  writeFileSync(path, functions)
+  await addRunner(server, 'local', { isDefault: true })
+  const json = { formName: 'lines', rawFormData: {}, extravars: {} }
+  const { body, status, text } = await server.call('POST', '/job', { token: ann, json })
+  expect(status, text).toBe(200)
+  const approve = () => server.call('POST', `/job/${String(body.id)}/approve`, { token: server.admin })
+  writeFileSync(path, functions.replace('a + b', 'a - b'))
+  const refused = await approve()
+  expect(refused.status).toBe(409)
+  expect(refused.text).toMatch(/the form \([0-9a-f]{12} → [0-9a-f]{12}\)/)
+  writeFileSync(path, functions)
+  expect((await approve()).status).toBe(200)
 })
 
 test.each([

@@ -30,6 +30,12 @@ export function callsOwnFunctions(script: string): boolean {
   return /\bfnc\b/.test(script)
 }
 
+/** The same for any text in a value, however deep. */
+export function holdsOwnFunctions(value: unknown): boolean {
+  if (typeof value === 'string') return callsOwnFunctions(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsOwnFunctions)
+}
+
 /** The functions of the installation that a script calls. */
 export function ownFunctionsIn(script: string): string[] {
   const called = [...script.matchAll(/(?<![\w$.])fnc\s*\.\s*(\w+)/g)]

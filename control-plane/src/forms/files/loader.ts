@@ -3,7 +3,7 @@ import { atMostEvery } from '../../time/at-most-every.js'
 import { NotFoundError, messageOf } from '../../errors.js'
 import { freshLook } from '../../time/fresh-look.js'
 import { type LoadedForms, collectForms } from './collect-forms.js'
-import { callsOwnFunctions } from '../fields/server-functions.js'
+import { holdsOwnFunctions } from '../fields/server-functions.js'
 import type { Forms } from '../form.js'
 import { type FoundFiles, areUnchanged, findYamlFiles } from './found-files.js'
 import { type ReadOwnFunctions, NO_OWN_FUNCTIONS } from './own-functions.js'
@@ -101,7 +101,7 @@ export function createForms(deps: FormsDependencies): Forms {
       const dictionaries = await varsFiles.readAll(form.varsFiles)
       const constants = [await deps.constants(), ...dictionaries].reduce(mergeDeep, {})
       const { text } = await ownFunctions()
-      const isCalled = text !== null && callsOwnFunctions(JSON.stringify([form.source, subforms]))
+      const isCalled = text !== null && holdsOwnFunctions([form.source, subforms])
       return { subforms, constants, ...(isCalled ? { functions: text } : {}) }
     },
   }

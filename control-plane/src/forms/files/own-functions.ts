@@ -18,7 +18,7 @@ export interface OwnFunctions {
 }
 
 /** A larger file is refused. Each check of a form that calls a function reads all of it. */
-const LARGEST_FILE_BYTES = 64 * 1024
+const MAX_FILE_BYTES = 64 * 1024
 
 /** What there is without a file. */
 export const NO_OWN_FUNCTIONS: OwnFunctions = { text: null, names: [], problem: null }
@@ -33,15 +33,27 @@ export type ReadOwnFunctions = () => Promise<OwnFunctions>
  */
 export function createOwnFunctions(path: string, clock: Clock, checks: Pick<LaunchChecks, 'check'>): ReadOwnFunctions {
   let known: { readonly fingerprint: string; readonly found: OwnFunctions } | null = null
+  /** The newest text, and what was found in it. Many may ask at the same time, and soon after each other. */
+  let newest: { readonly text: string; readonly found: Promise<OwnFunctions> } | null = null
 
   async function read(): Promise<OwnFunctions> {
     const { ino, size, mtimeMs, ctimeMs } = await stat(path)
     const fingerprint = `${ino} ${size} ${mtimeMs} ${ctimeMs}`
     if (known?.fingerprint === fingerprint) return known.found
-    if (size > LARGEST_FILE_BYTES) return brokenBy(`it has more than ${LARGEST_FILE_BYTES / 1024} KiB`)
-    const found = await inspect(await readFile(path, 'utf8'))
+    if (size > MAX_FILE_BYTES) return brokenBy(`it has more than ${MAX_FILE_BYTES / 1024} KiB`)
+    const found = await inspectOnce(await readFile(path, 'utf8'))
     // A file that could change again without a trace is read again.
     if (clock.now() - Math.max(mtimeMs, ctimeMs) >= YOUNG_MS) known = { fingerprint, found }
+    return found
+  }
+
+  function inspectOnce(text: string): Promise<OwnFunctions> {
+    if (newest?.text === text) return newest.found
+    const found = inspect(text)
+    newest = { text, found }
+    found.catch(() => {
+      if (newest?.found === found) newest = null
+    })
     return found
   }
 
