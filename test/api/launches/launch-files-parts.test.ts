@@ -52,6 +52,10 @@ const FORM = `- {name: plain, type: ansible, roles: [default], playbook: site.ym
   type: subform
   fields: [{name: content, type: file}]
 `
+/** Its rows have rows of the same kind. */
+const NESTED = `- {name: nested, type: ansible, roles: [default], playbook: site.yml, fields: [{name: parts, type: list, subform: Nested}]}
+- {name: Nested, type: subform, fields: [{name: content, type: file}, {name: parts, type: list, subform: Nested}]}
+`
 type Values = Record<string, unknown>
 
 let server: TestServer
@@ -60,7 +64,7 @@ let eve: string
 let iso: Values
 let small: Values
 beforeAll(async () => {
-  server = await startServer({ forms: { 'forms.yml': FORM } })
+  server = await startServer({ forms: { 'forms.yml': FORM, 'nested.yml': NESTED } })
   ann = (await server.addUser('ann')).token
   eve = (await server.addUser('eve')).token
   iso = await upload(server, 'a.iso', 'content', ann)
@@ -256,6 +260,19 @@ describe('a file field of a row', () => {
     expect((await variablesOf(await again(answer.body.id))).settings).toEqual({ content: small })
   })
 
+  test('makes the object by itself when nothing else of it is sent', async () => {
+    const answer = await launch('plain', {}, { 'settings.content': small })
+    expect((await variablesOf(answer)).settings).toEqual({ content: small })
+    expect(await keysOf(answer.body.id)).toEqual(['settings.content'])
+    expect(await variablesOf(await launch('plain', {}, { 'settings.content': null }))).not.toHaveProperty('settings')
+  })
+
+  test('a key that is too long is refused as any other that names no field', async () => {
+    const key = `${'parts[0].'.repeat(100_000)}content`
+    const answer = await launch('nested', {}, { [key]: iso })
+    expect([answer.status, answer.body.code]).toEqual([422, 'uploads_refused'])
+  })
+
   test('stays with its row when the job is run again with rows in another order', async () => {
     const rows = [{ name: 'a', image: iso }, { name: 'b' }, { name: 'c', image: small }]
     const { id } = (await launch('disks', { disks: rows }, { 'own[0].proof': small })).body
@@ -371,6 +388,8 @@ describe.each(['off', 'log'])('with LAUNCH_VALIDATION=%s', (mode) => {
 
     const plain = { formName: 'plain', extravars: { doc: forged, a: { b: 1, doc: forged } }, files: { doc: file } }
     const { extravars: ofForm } = await call('/job', plain)
+    const alone = { formName: 'plain', extravars: {}, files: { 'settings.content': file } }
+    expect((await call('/job', alone)).extravars).toMatchObject({ settings: { content: file } })
     expect(ofForm).toMatchObject({ a: { b: 1, doc: file } })
     expect(ofForm).not.toHaveProperty('doc')
 

@@ -56,12 +56,19 @@ function filesWithoutRow(files: ReadonlyMap<number, string> | undefined, rows: n
   return without.map(([index, key]) => ({ type: 'no_row', description: `${key}: the list has no row [${index}]` }))
 }
 
+function hasFilesBelow({ name }: Field, { context: { uploads, place } }: Scope): boolean {
+  const start = `${fileKeyAt([...place, name])}.`
+  return Object.keys(uploads).some((key) => key.startsWith(start))
+}
+
 /** The object of a yaml field is checked against its subform like a row. */
-export function readObject(field: Field, given: unknown, scope: Scope): FieldValue {
+export function readObject(field: Field, sent: unknown, scope: Scope): FieldValue {
+  // A file alone makes the object, as it fills in a step.
+  const given = sent === undefined && hasFilesBelow(field, scope) ? {} : sent
   if (given === undefined) return valueIs(undefined)
   if (!isPlainObject(given)) return refusedAs('type', `${field.label} must be an object`)
-  // The depth of sent values is finite. The default of a subform that contains itself has no end.
-  const isSent = Object.hasOwn(scope.sent, field.name)
+  // The depth of sent values and of files is finite. The default of a subform that contains itself has no end.
+  const isSent = Object.hasOwn(scope.sent, field.name) || given !== sent
   if (!isSent && scope.context.openDefaults.has(field)) return waitingFor('its default hangs on itself')
   const openDefaults = isSent ? scope.context.openDefaults : new Set([...scope.context.openDefaults, field])
   const place = [...scope.context.place, field.name]

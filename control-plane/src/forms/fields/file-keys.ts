@@ -15,6 +15,12 @@ export type FileKey =
   /** @property keys those of the fields that it could mean */
   | { readonly problem: 'no_file_field' | 'ambiguous'; readonly keys: readonly string[] }
 
+/**
+ * Longest key, in characters. Clients choose keys. A form whose rows have rows of the same kind would accept keys of any
+ * length, and PostgreSQL cannot store a very long one.
+ */
+const MAX_KEY_CHARACTERS = 2000
+
 /** Whether any field of the form takes a file. */
 export function takesFiles({ fields, subforms }: Pick<WholeFormFields, 'fields' | 'subforms'>): boolean {
   return [fields, ...Object.values(subforms)].some((some) => some.some(({ type }) => type === 'file'))
@@ -26,6 +32,7 @@ export function takesFiles({ fields, subforms }: Pick<WholeFormFields, 'fields' 
  * step has such a field, as the pages of the product family do.
  */
 export function fileKeyOf(form: WholeFormFields, given: string): FileKey {
+  if (given.length > MAX_KEY_CHARACTERS) return { problem: 'no_file_field', keys: [] }
   if (isFileBelow(form.fields, given, form.subforms)) return { key: given }
   const fieldsOf = ({ subform }: WizardStep) => form.subforms[subform] ?? []
   const inNamedStep = form.wizard.some(
@@ -50,6 +57,7 @@ export function fileKeyAt(place: readonly PathStep[]): string {
 export function rowsWithFiles(keys: Iterable<string>): ReadonlyMap<string, ReadonlyMap<number, string>> {
   const lists = new Map<string, Map<number, string>>()
   for (const key of keys) {
+    if (key.length > MAX_KEY_CHARACTERS) continue
     for (const match of key.matchAll(/\[(\d+)\]/g)) {
       const list = key.slice(0, match.index)
       const rows = lists.get(list) ?? new Map<number, string>()

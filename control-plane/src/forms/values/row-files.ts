@@ -89,6 +89,7 @@ export function withUploadsInVariables(
         }
       } else if (field.subform !== null) {
         const below = subforms[field.subform] ?? []
+        if (field.type === 'yaml') makeObjects(own, placesOf(field, base), `${place}${field.name}.`, uploads)
         for (const value of placesOf(field, base).map((path) => partOf(own, path))) {
           const rows = Array.isArray(value) ? value.map((row: unknown, index) => [row, `[${index}].`] as const) : []
           for (const [row, at] of [...rows, [value, '.'] as const]) {
@@ -105,6 +106,19 @@ export function withUploadsInVariables(
   }
   for (const put of puts) put()
   return changed
+}
+
+/** A file alone makes the object that it is in. */
+function makeObjects(
+  into: Record<string, unknown>,
+  places: readonly (readonly PathStep[])[],
+  start: string,
+  uploads: Readonly<Record<string, LaunchUpload>>,
+): void {
+  if (!Object.keys(uploads).some((key) => key.startsWith(start))) return
+  for (const path of places) {
+    if ((partOf(into, path) ?? null) === null) putAt(into, path, {})
+  }
 }
 
 function remove(from: PlainObject, path: readonly PathStep[]): void {
