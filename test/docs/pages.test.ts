@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { basename, dirname, join, normalize } from 'node:path'
 import { type SettingTable, flagOf } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
@@ -10,7 +10,7 @@ import { SETTINGS_PAGE, settingsPage } from './settings-page.js'
 
 const PAGES = readPages()
 const SETTINGS: SettingTable = { ...CONTROL_PLANE_SETTINGS, ...RUNNER_SETTINGS }
-const LANGUAGES = ['sh', 'yaml', 'json', 'ini', 'sql', 'ts', 'mermaid', 'text']
+const LANGUAGES = ['sh', 'yaml', 'json', 'ini', 'sql', 'js', 'ts', 'mermaid', 'text']
 
 /** Names in capitals that are no settings of the two programs, by who gives them their meaning. */
 const OTHERS =
@@ -27,6 +27,12 @@ describe.each(PAGES)('$path', (page) => {
       const other = PAGES.find((candidate) => candidate.path === path)
       return other && anchorsOf(other).has(anchor) ? [] : [target]
     })
+    expect(lost).toEqual([])
+  })
+
+  test('every file that it names exists', () => {
+    const named = [...page.prose.matchAll(/`((?:test|scripts|docs|control-plane|runner-agent|protocol)\/[\w./-]+)`/g)]
+    const lost = named.map(([, path = '']) => path).filter((path) => !isThere(path))
     expect(lost).toEqual([])
   })
 
@@ -71,6 +77,17 @@ describe('settings', () => {
     expect(unknown).toEqual([])
   })
 })
+
+/** A page names a test without its ending, and may name all files that begin in the same way. */
+function isThere(path: string): boolean {
+  const [folder, name] = [join(ROOT, dirname(path)), basename(path)]
+  return (
+    existsSync(folder) &&
+    readdirSync(folder).some(
+      (file) => file === name || (/^[.-]/.test(file.slice(name.length)) && file.startsWith(name)),
+    )
+  )
+}
 
 /** Settings begin like one that there is; other names in capitals are error codes, signals and words of the protocol. */
 function looksLikeASetting(name: string): boolean {

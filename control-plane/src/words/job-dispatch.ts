@@ -1,8 +1,8 @@
 import type { JobStatus } from './job-status.js'
 
 /**
- * Where a job is on its way to a runner. `parked`: it is not on its way yet, because something has to happen before: an approval, or a free place in its group.
- * `driven`: a parent job, which never goes to a runner. `done`: it has ended.
+ * Where a job is on its way to a runner. `parked`: it is not on its way yet, because it waits for an approval, or for a
+ * free place in its group. `driven`: a parent job, which never goes to a runner. `done`: it has ended.
  */
 export const DISPATCHES = ['parked', 'queued', 'offered', 'claimed', 'driven', 'done'] as const
 /** One of {@link DISPATCHES}. */

@@ -11,7 +11,10 @@ import { type IncomingBlob, receiveBlob } from './incoming-blob.js'
 /** Trimming goes to this part of the limit, so that not every job has to trim again. */
 const TRIM_TO = 0.9
 
-/** The time of use on disk is renewed at most so often. Finer times would not change which blob is trimmed first. */
+/**
+ * How often the time of use on disk is renewed at most, in milliseconds. A more exact time would not change which blob
+ * is trimmed first.
+ */
 const TOUCH_EVERY_MS = 3_600_000
 
 /** A blob is no longer in the cache, or its content is not what its hash says. It has to be asked for again. */
