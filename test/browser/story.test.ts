@@ -150,7 +150,7 @@ test('two people let a runner in, launch, follow, find the failed host, and run 
   await page.getByRole('gridcell', { name: 'Restart at web2: failed' }).click()
   const result = page.getByRole('dialog', { name: 'Restart at web2' })
   await result.getByRole('region', { name: 'Message' }).getByText('the disk of web2 is full').waitFor()
-  await result.getByRole('link', { name: /output/i }).click()
+  await result.getByRole('link', { name: 'Show it in the output' }).click()
   await output.getByText('the disk of web2 is full').first().waitFor()
 
   await page.getByRole('link', { name: 'Run again with changes' }).click()

@@ -1,11 +1,11 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { courseWords } from '../words/en-course.js'
 import { type Cell, cellAfterKey, placeToSee, spanInSight } from './span.js'
 
 /** Pixels. The style says the same sizes. */
 const CELL = { width: 26, height: 28 }
-const HEAD_HEIGHT = 120
-const TASK_WIDTH = { wide: 260, narrow: 120 }
+const HEAD = { least: 44, most: 120, padding: 18, letter: 8 }
+const TASK_WIDTH = { wide: 300, narrow: 120 }
 const NARROW = 600
 
 /** The letter in a cell, its colour, and the word that a screen reader says. */
@@ -20,9 +20,21 @@ const SIGNS: Readonly<Record<string, readonly [sign: string, tone: string]>> = {
   u: ['⊘', 'bad'],
 }
 
+/** A row: a task, and where its output is. */
+export interface GridTask {
+  readonly name: string
+  /** How long it took. */
+  readonly took: string
+  /** More about it, in a line. */
+  readonly title: string
+  readonly href: string
+}
+
 interface MatrixGridProps {
   readonly hosts: readonly string[]
-  readonly tasks: readonly string[]
+  readonly tasks: readonly GridTask[]
+  /** Where the output of a host is. */
+  readonly hrefOf: (host: string) => string
   /** The letter of a task at a host, by their numbers. */
   readonly letterOf: (task: number, host: number) => string
   readonly open: (cell: Cell) => void
@@ -47,7 +59,7 @@ export function SignLegend({ letters }: { readonly letters: ReadonlySet<string> 
 }
 
 /** A table of tasks and hosts. Only the visible cells are on the page. The Tab key stops once at the table. */
-export function MatrixGrid({ hosts, tasks, letterOf, open }: MatrixGridProps) {
+export function MatrixGrid({ hosts, tasks, hrefOf, letterOf, open }: MatrixGridProps) {
   const grid = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ left: 0, top: 0, width: 0, height: 0 })
   const [wanted, setActive] = useState<Cell>({ row: 0, column: 0 })
@@ -69,7 +81,10 @@ export function MatrixGrid({ hosts, tasks, letterOf, open }: MatrixGridProps) {
     return () => watch.disconnect()
   }, [])
 
-  const inner = { width: Math.max(CELL.width, sight.width - taskWidth), height: sight.height - HEAD_HEIGHT }
+  // As high as the longest name needs.
+  const longest = useMemo(() => hosts.reduce((most, { length }) => Math.max(most, length), 0), [hosts])
+  const headHeight = Math.min(HEAD.most, Math.max(HEAD.least, HEAD.padding + HEAD.letter * longest))
+  const inner = { width: Math.max(CELL.width, sight.width - taskWidth), height: sight.height - headHeight }
   const rows = spanInSight(tasks.length, CELL.height, sight.top, inner.height)
   const columns = spanInSight(hosts.length, CELL.width, sight.left, inner.width)
   const go = (cell: Cell) => {
@@ -109,11 +124,15 @@ export function MatrixGrid({ hosts, tasks, letterOf, open }: MatrixGridProps) {
       <div
         class="grid-space"
         role="presentation"
-        style={{ width: px(width), height: px(HEAD_HEIGHT + tasks.length * CELL.height) }}
+        style={{ width: px(width), height: px(headHeight + tasks.length * CELL.height) }}
       >
-        <HostRow {...{ hosts, hostNumbers, taskWidth }} />
+        <HostRow {...{ hosts, hrefOf, hostNumbers, taskWidth, headHeight }} />
         {numbersIn(rows).map((task) => (
-          <TaskRow key={task} {...{ hosts, tasks, letterOf, task, hostNumbers, taskWidth, active }} open={openCell} />
+          <TaskRow
+            key={task}
+            {...{ hosts, tasks, hrefOf, letterOf, task, hostNumbers, taskWidth, headHeight, active }}
+            open={openCell}
+          />
         ))}
       </div>
     </div>
@@ -124,13 +143,14 @@ interface InSight {
   readonly hosts: readonly string[]
   /** The numbers of the hosts that are in sight. */
   readonly hostNumbers: readonly number[]
-  /** Pixels of the column with the names of the tasks. */
+  /** Pixels of the column with the names of the tasks, and of the row with those of the hosts. */
   readonly taskWidth: number
+  readonly headHeight: number
 }
 
-function HostRow({ hosts, hostNumbers, taskWidth }: InSight) {
+function HostRow({ hosts, hrefOf, hostNumbers, taskWidth, headHeight }: InSight & Pick<MatrixGridProps, 'hrefOf'>) {
   return (
-    <div class="grid-head" role="row" aria-rowindex={1}>
+    <div class="grid-head" role="row" aria-rowindex={1} style={{ height: px(headHeight) }}>
       <div class="grid-corner" role="columnheader" aria-colindex={1} style={{ width: px(taskWidth) }}>
         {courseWords.task}
       </div>
@@ -143,7 +163,9 @@ function HostRow({ hosts, hostNumbers, taskWidth }: InSight) {
           title={hosts[host]}
           style={{ left: px(taskWidth + host * CELL.width) }}
         >
-          {hosts[host]}
+          <a href={hrefOf(hosts[host] ?? '')} tabIndex={-1}>
+            {hosts[host]}
+          </a>
         </div>
       ))}
     </div>
@@ -155,12 +177,15 @@ interface TaskRowProps extends InSight, MatrixGridProps {
   readonly active: Cell
 }
 
-function TaskRow({ hosts, tasks, letterOf, open, task, hostNumbers, taskWidth, active }: TaskRowProps) {
-  const name = tasks[task] ?? ''
+function TaskRow({ hosts, tasks, letterOf, open, task, hostNumbers, taskWidth, headHeight, active }: TaskRowProps) {
+  const { name = '', took, title, href } = tasks[task] ?? {}
   return (
-    <div class="grid-row" role="row" aria-rowindex={task + 2} style={{ top: px(HEAD_HEIGHT + task * CELL.height) }}>
-      <div class="grid-task" role="rowheader" aria-colindex={1} title={name} style={{ width: px(taskWidth) }}>
-        {name}
+    <div class="grid-row" role="row" aria-rowindex={task + 2} style={{ top: px(headHeight + task * CELL.height) }}>
+      <div class="grid-task" role="rowheader" aria-colindex={1} title={title} style={{ width: px(taskWidth) }}>
+        <a href={href} tabIndex={-1}>
+          {name}
+        </a>
+        <span class="soft">{took}</span>
       </div>
       {hostNumbers.map((host) => {
         const cell = { row: task, column: host }

@@ -248,9 +248,17 @@ export class LogModel {
     this.#goTo(by === 1 ? this.#hits.next(this.#cursor) : this.#hits.previous(this.#cursor))
   }
 
-  /** Goes to the next or the previous line that tells of a failure. */
+  /**
+   * Goes to the next or the previous line that tells of a failure. Of lines that are not in memory only their task is
+   * known. The next one of a task that failed is then shown, so that the same key goes on from there.
+   */
   moveFailure(by: 1 | -1) {
-    const isFailure = (line: number) => /^(fatal|failed): \[|^\[ERROR\]/.test(this.#lines.text(line) ?? '')
+    const isFailure = (line: number) => {
+      const text = this.#lines.text(line)
+      if (text !== null) return /^(fatal|failed): \[|^\[ERROR\]/.test(text)
+      const section = this.#folds.sectionOf(line)
+      return section?.kind === 'task' && section.hasFailed
+    }
     for (let line = this.#cursor + by; line >= 0 && line < this.#store.lines; line += by)
       if (isFailure(line)) return this.#goTo(line)
   }
@@ -279,11 +287,17 @@ export class LogModel {
     this.#foldsChanged()
   }
 
-  /** Folds what ended without failure and change, when the output is long. */
-  foldDull() {
-    if (this.#store.lines <= MANY_LINES) return
-    this.#folds.fold(this.#folds.sections.filter(({ isDull }) => isDull).map(({ id }) => id))
+  /**
+   * Folds these sections. @param ids null: what ended without failure and change, when the output is long
+   * @returns false when nothing can be folded yet
+   */
+  foldFirst(ids: readonly number[] | null) {
+    if (this.#outline === null || (ids === null && this.#store.lines <= MANY_LINES)) return false
+    // A link may have led to a line of such a task.
+    const isDull = (one: Section) => one.isDull && !(one.line < this.#cursor && this.#cursor < one.end)
+    this.#folds.fold(ids ?? this.#folds.sections.filter(isDull).map(({ id }) => id))
     this.#foldsChanged()
+    return true
   }
 
   /** Replaces the plays and tasks that were read from the text by those that the control plane knows. */

@@ -5,7 +5,11 @@ import { type KeyActions, pressKey } from './keys.js'
 import { type LineRange, hashOfLines, linesOfHash } from './line-link.js'
 import { type LogModel, createLogModel } from './log-model.js'
 import { type OutlineReader, createOutlineReader } from './outline.js'
+import type { Anchor } from './window.js'
 import { type LogPainter, type LogPlaces, createLogPainter } from './paint.js'
+
+/** The place is noted when nothing has moved for so long, in milliseconds. */
+const KEEP_MS = 300
 
 /** What the parts around the lines show. */
 export interface LogNews {
@@ -52,6 +56,11 @@ class RunningLog implements LogSession {
   #size = { height: 0, rowHeight: 18, columns: 80 }
   // Lines of the address that are not there yet.
   #wished = linesOfHash(location.hash)
+  // Where somebody was in this output before the page was loaded again, or left.
+  #kept = keptPlace()
+  #folded: readonly number[] | null | undefined
+  #noted = 'null'
+  #callOff: (() => void) | null = null
   readonly #model: LogModel
   readonly #painter: LogPainter
   readonly #clock = { now: () => Date.now(), after: later, random: () => Math.random() }
@@ -84,7 +93,9 @@ class RunningLog implements LogSession {
     source: OutputSource,
     actions: Pick<KeyActions, 'find' | 'help' | 'hasLetters'>,
     onNews: (news: LogNews) => void,
+    isOver: boolean,
   ) {
+    this.#folded = this.#kept?.folded ?? (isOver ? null : undefined)
     this.#places = places
     this.#source = source
     this.#actions = actions
@@ -93,13 +104,20 @@ class RunningLog implements LogSession {
     this.#sheet = this.#places.sheet
     this.#signal = this.#stopping.signal
     this.#model = createLogModel(this.#source, () => this.#painter.soon())
-    this.#painter = createLogPainter(this.#places, this.#model, () => this.#onNews(this.#news()))
+    this.#painter = createLogPainter(this.#places, this.#model, () => {
+      this.#onNews(this.#news())
+      this.#keepPlace()
+    })
     this.#follower = createFollower(this.#source, this.#model.store, this.#clock, () => {
       this.#model.grown()
       this.#outline.look()
+      this.#foldFirst()
       this.#goToWished()
     })
-    this.#outline = createOutlineReader(this.#source, later, (entries) => this.#model.setOutline(entries))
+    this.#outline = createOutlineReader(this.#source, later, (entries) => {
+      this.#model.setOutline(entries)
+      this.#foldFirst()
+    })
     this.#stopGestures = listenToGestures(this.#scroller, this.#sheet, this.#model, () => this.#painter.soon())
     this.#watcher = new ResizeObserver(this.#fit)
     this.#sheet.addEventListener('click', this.#click, { signal: this.#signal })
@@ -117,6 +135,7 @@ class RunningLog implements LogSession {
       'hashchange',
       () => {
         this.#wished = linesOfHash(location.hash)
+        this.#kept = null
         this.#goToWished()
       },
       { signal: this.#signal },
@@ -130,7 +149,7 @@ class RunningLog implements LogSession {
       },
       { signal: this.#signal },
     )
-    if (this.#wished) this.#model.stay()
+    if (this.#wished || this.#kept) this.#model.stay()
     this.#watcher.observe(this.#scroller)
     // A scrollbar for long lines takes some of its height.
     this.#watcher.observe(this.#sheet)
@@ -167,6 +186,7 @@ class RunningLog implements LogSession {
 
   dispose() {
     this.#stopping.abort()
+    this.#callOff?.()
     this.#stopGestures()
     this.#watcher.disconnect()
     this.#follower.stop()
@@ -176,11 +196,29 @@ class RunningLog implements LogSession {
   }
 
   #goToWished(): void {
-    if (!this.#wished) return
-    this.#model.mark(this.#wished)
-    if (this.#wished.from >= this.#model.store.lines && this.#follower.state.kind !== 'ended') return
-    this.#model.goTo(this.#wished.from, 0.2)
-    this.#wished = null
+    if (this.#wished) this.#model.mark(this.#wished)
+    const line = this.#kept?.line ?? this.#wished?.from
+    if (line === undefined || (line >= this.#model.store.lines && this.#follower.state.kind !== 'ended')) return
+    this.#model.goTo(line, this.#kept ? 0 : 0.2)
+    if (this.#kept) this.#model.moveBy(this.#kept.pixels)
+    this.#kept = this.#wished = null
+  }
+
+  /** What was folded before; or, of a job that had ended already, what nobody needs to read. */
+  #foldFirst(): void {
+    if (this.#folded !== undefined && this.#model.foldFirst(this.#folded)) this.#folded = undefined
+  }
+
+  /** Notes the top line and the folds with the page, once nothing moves: a reload shows the same lines again. */
+  #keepPlace(): void {
+    if (this.#kept || this.#wished) return
+    const { isFollowing, window, folds } = this.#model
+    const place: KeptPlace | null = isFollowing ? null : { ...window.anchor, folded: folds.foldedIds }
+    const text = JSON.stringify(place)
+    if (text === this.#noted) return
+    this.#noted = text
+    this.#callOff?.()
+    this.#callOff = later(KEEP_MS, () => history.replaceState({ ...history.state, log: place }, ''))
   }
 
   #news(): LogNews {
@@ -205,14 +243,28 @@ class RunningLog implements LogSession {
   }
 }
 
-/** Starts a view in its places. */
+/**
+ * Starts a view in its places.
+ * @param isOver the job had ended before: of a long output, tasks without failure and change are folded
+ */
 export function startLog(
   places: LogPlaces,
   source: OutputSource,
   actions: Pick<KeyActions, 'find' | 'help' | 'hasLetters'>,
   onNews: (news: LogNews) => void,
+  isOver: boolean,
 ): LogSession {
-  return new RunningLog(places, source, actions, onNews)
+  return new RunningLog(places, source, actions, onNews, isOver)
+}
+
+/** What the history of the browser keeps of an output. */
+interface KeptPlace extends Anchor {
+  readonly folded: readonly number[]
+}
+
+function keptPlace(): KeptPlace | null {
+  const state = history.state as { readonly log?: KeptPlace | null } | null
+  return state?.log ?? null
 }
 
 function later(ms: number, callback: () => void): () => void {

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { outputOf } from '../live/job-output.js'
+import type { OutputSource } from '../live/output-source.js'
 import { words } from '../words/en.js'
 import { type LogNews, type LogSession, startLog } from './log-session.js'
 import { LogFind, LogKeys, LogTools } from './log-tools.js'
@@ -34,10 +35,14 @@ interface LogViewProps {
   readonly jobId: number
   /** Bytes of output that the job reports. When they are more than what is shown, the view reads on. */
   readonly bytes?: number
+  /** The job had ended when its page was opened. */
+  readonly isOver?: boolean
+  /** Another output than the whole one of the job. */
+  readonly source?: OutputSource
 }
 
 /** The output of a job: only a window of it is ever on the page, however long it is. */
-export function LogView({ jobId, bytes = 0 }: LogViewProps) {
+export function LogView({ jobId, bytes = 0, isOver = false, source: given }: LogViewProps) {
   const [news, setNews] = useState(NOTHING)
   const [isFinding, setFinding] = useState(false)
   const [hasLetters, setLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off')
@@ -48,7 +53,7 @@ export function LogView({ jobId, bytes = 0 }: LogViewProps) {
   const keys = useRef<HTMLDialogElement>(null)
   const letters = useRef(hasLetters)
   letters.current = hasLetters
-  const source = useMemo(() => outputOf(jobId), [jobId])
+  const source = useMemo(() => given ?? outputOf(jobId), [jobId, given])
 
   useLayoutEffect(() => {
     if (!scroller.current || !space.current || !sheet.current) return
@@ -57,6 +62,7 @@ export function LogView({ jobId, bytes = 0 }: LogViewProps) {
       source,
       { find: () => setFinding(true), help: () => keys.current?.showModal(), hasLetters: () => letters.current },
       (next) => setNews((before) => (JSON.stringify(before) === JSON.stringify(next) ? before : next)),
+      isOver,
     )
     session.current = started
     return () => {
@@ -106,7 +112,7 @@ export function LogView({ jobId, bytes = 0 }: LogViewProps) {
           </button>
         )}
       </div>
-      <LogStatus news={news} />
+      <LogStatus news={news} isPart={given !== undefined} />
       <LogKeys dialog={keys} hasLetters={hasLetters} onLetters={keepLetters} />
     </div>
   )
@@ -133,10 +139,10 @@ function HitMarks({ marks }: { readonly marks: readonly number[] }) {
  * How much output there is, and the state of the reading. People see it at once. A screen reader says it from time to
  * time.
  */
-function LogStatus({ news }: { readonly news: LogNews }) {
+function LogStatus({ news, isPart }: { readonly news: LogNews; readonly isPart: boolean }) {
   const [spoken, setSpoken] = useState('')
   const said = useRef(0)
-  const sentence = sentenceOf(news)
+  const sentence = sentenceOf(news, isPart)
   useEffect(() => {
     const wait = news.state.kind === 'ended' ? 0 : Math.max(0, said.current + SPEAK_MS - Date.now())
     const timer = setTimeout(() => {
@@ -155,9 +161,10 @@ function LogStatus({ news }: { readonly news: LogNews }) {
   )
 }
 
-function sentenceOf({ state, lines, bytes }: LogNews): string {
+function sentenceOf({ state, lines, bytes }: LogNews, isPart: boolean): string {
   if (state.kind === 'refused') return state.error.message
   if (state.kind === 'cut') return text.cut(new Date(state.since).toLocaleTimeString())
+  if (isPart) return text.lines(lines)
   if (bytes === 0) return state.kind === 'ended' ? text.emptyEnded : text.empty
   return `${text.lines(lines)} · ${state.kind === 'ended' ? text.ended : text.reading}`
 }

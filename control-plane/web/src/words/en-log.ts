@@ -39,7 +39,6 @@ export const logWords = {
   reading: 'More may come',
   ended: 'All of the output is here',
   cut: (time: string) => `Not connected since ${time}. What you see is from then; it goes on by itself.`,
-  grown: (lines: number) => `${lines.toLocaleString('en')} lines of output`,
   keys: 'Keys',
   keysTitle: 'Keys in the output',
   keysOn: 'Keys of one letter are on',

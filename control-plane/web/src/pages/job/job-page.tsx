@@ -15,7 +15,6 @@ import { words } from '../../words/en.js'
 import { Decision } from './decision.js'
 import { JobFacts } from './job-facts.js'
 import { JobButtons } from './job-buttons.js'
-import { History, Values } from './values.js'
 
 const OutputTab = lazy(() => import('./output-tab.js').then(({ OutputTab: tab }) => tab))
 
@@ -23,6 +22,8 @@ const TasksTab = lazy(() => import('./tasks-tab.js').then(({ TasksTab: tab }) =>
 const TimelineTab = lazy(() => import('./timeline-tab.js').then(({ TimelineTab: tab }) => tab))
 
 const CompareTab = lazy(() => import('./compare-tab.js').then(({ CompareTab: tab }) => tab))
+const Values = lazy(() => import('./values.js').then(({ Values: tab }) => tab))
+const History = lazy(() => import('./values.js').then(({ History: tab }) => tab))
 const NodesTab = lazy(() => import('./nodes-tab.js').then(({ NodesTab: tab }) => tab))
 
 const TABS = ['output', 'nodes', 'tasks', 'timeline', 'compare', 'values', 'history'] as const

@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog.js'
 import { Time, durationText } from '../../parts/time.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
+import { ResultDiff } from './result-diff.js'
 
 /** A task at a host, and the letter of its result. */
 export interface ResultPlace {
@@ -38,7 +39,11 @@ export function ResultDialog({ place, onClose }: { readonly place: ResultPlace; 
   }))
   return (
     <Dialog title={courseWords.result(record.name ?? words.none, host)} onClose={onClose}>
-      <p>{courseWords.outcome[letter] ?? letter}</p>
+      <p>
+        {courseWords.outcome[letter] ?? letter} ·{' '}
+        <a href={addressOf(`/jobs/${jobId}?host=${encodeURIComponent(host)}`)}>{courseWords.ofHost(host)}</a> ·{' '}
+        <a href={addressOf(`/jobs/${jobId}?task=${record.id}`)}>{courseWords.ofTask}</a>
+      </p>
       <Content answer={answer}>
         {({ found }) => (found ? <Result jobId={jobId} {...found} /> : <p class="soft">{courseWords.noResult}</p>)}
       </Content>
@@ -55,6 +60,8 @@ interface Found {
   readonly event: JobEvent
   /** Number of line ends before its output; null: not known. */
   readonly line: number | null
+  /** What the task changed in a file; undefined: that is not known. */
+  readonly diff: unknown
 }
 
 async function resultOf({ jobId: id, record, host, letter }: ResultPlace, signal: AbortSignal): Promise<Found | null> {
@@ -67,7 +74,10 @@ async function resultOf({ jobId: id, record, host, letter }: ResultPlace, signal
     const found = records.find(({ task_id }) => task_id === record.id)
     if (found) {
       const event = await api.getJobEvent({ id, order: found.order }, { signal })
-      return { event, line: found.line ?? null }
+      // What changed in a file has an event of its own.
+      const at = isObject(event.result) ? event.result._diff_order : undefined
+      const changed = typeof at === 'number' ? await api.getJobEvent({ id, order: at }, { signal }) : null
+      return { event, line: found.line ?? null, diff: isObject(changed?.result) ? changed.result.diff : undefined }
     }
     const last = records.at(-1)
     if (!last || records.length < PAGE) return null
@@ -75,7 +85,7 @@ async function resultOf({ jobId: id, record, host, letter }: ResultPlace, signal
   }
 }
 
-function Result({ jobId, event, line }: Found & { readonly jobId: number }) {
+function Result({ jobId, event, line, diff }: Found & { readonly jobId: number }) {
   const { result, time, duration } = event
   return (
     <>
@@ -97,6 +107,12 @@ function Result({ jobId, event, line }: Found & { readonly jobId: number }) {
           </pre>
         </section>
       ))}
+      {diff !== undefined && (
+        <section>
+          <h3>{courseWords.diff}</h3>
+          <ResultDiff diff={diff} label={courseWords.diff} />
+        </section>
+      )}
       <details>
         <summary>{courseWords.whole}</summary>
         <Json value={result} label={courseWords.whole} />
@@ -105,12 +121,15 @@ function Result({ jobId, event, line }: Found & { readonly jobId: number }) {
   )
 }
 
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
 /** The parts of a result that are texts for people. */
 function textsOf(result: unknown): (readonly [string, string])[] {
-  if (typeof result !== 'object' || result === null) return []
-  const parts = result as Readonly<Record<string, unknown>>
-  return ['msg', 'stderr', 'stdout', 'diff'].flatMap((name) => {
-    const value = parts[name]
+  if (!isObject(result)) return []
+  return ['msg', 'stderr', 'stdout'].flatMap((name) => {
+    const value = result[name]
     if (value === undefined || value === null || value === '') return []
     return [[name, typeof value === 'string' ? value : JSON.stringify(value, null, 2)] as const]
   })

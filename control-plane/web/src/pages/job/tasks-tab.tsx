@@ -1,15 +1,18 @@
-import type { Job } from '@holdfast/client'
+import type { Job, JobOutline } from '@holdfast/client'
 import { useLocation } from 'preact-iso/router'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { MatrixGrid, SignLegend } from '../../grid/matrix-grid.js'
+import { type GridTask, MatrixGrid, SignLegend } from '../../grid/matrix-grid.js'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty } from '../../parts/content.js'
+import { durationText } from '../../parts/time.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
 import { noTasksText } from './no-tasks.js'
 import { type ResultPlace, ResultDialog } from './result-dialog.js'
+
+type OutlineRecord = JobOutline['records'][number]
 
 /** Which outcomes a choice shows; undefined: all. */
 const OUTCOMES = { all: undefined, failed: 'failed,unreachable,ignored,rescued', changed: 'changed' } as const
@@ -66,7 +69,8 @@ export function TasksTab({ job }: { readonly job: Job }) {
           {!matrix.complete && <p class="notice warn">{courseWords.incomplete}</p>}
           <Cells
             matrix={matrix}
-            nameOf={(task) => records.get(task)?.name ?? words.none}
+            id={id}
+            taskOf={(task) => taskOf(id, records, task)}
             search={search}
             empty={choice === 'all' && search === '' ? noTasksText(job) : courseWords.nothingFiltered}
             open={(task, host, letter) => {
@@ -83,19 +87,38 @@ export function TasksTab({ job }: { readonly job: Job }) {
 
 interface CellsProps {
   readonly matrix: Awaited<ReturnType<typeof api.getJobMatrix>>
-  readonly nameOf: (task: number) => string
+  /** The number of the job. */
+  readonly id: number
+  readonly taskOf: (task: number) => GridTask
   readonly search: string
   readonly empty: string
   readonly open: (task: number, host: string, letter: string) => void
 }
 
-function Cells({ matrix, nameOf, search, empty, open }: CellsProps) {
+/** What the row of a task says: its role and name, how long it took, and more when the mouse rests on it. */
+function taskOf(id: number, records: ReadonlyMap<number, OutlineRecord>, task: number): GridTask {
+  const href = addressOf(`/jobs/${id}?task=${task}`)
+  const record = records.get(task)
+  if (!record) return { name: words.none, took: '', title: '', href }
+  const { role, ended, started, play } = record
+  const name = `${role === null ? '' : `${role} : `}${record.name ?? words.none}`
+  const seconds = ended === null ? null : Math.max(0, (Date.parse(ended) - Date.parse(started)) / 1000)
+  const facts = [records.get(play ?? -1)?.name, name, words.log.outcome(record, null), record.path]
+  return {
+    name,
+    took: seconds === null ? '' : durationText(seconds * 1000),
+    title: facts.filter(Boolean).join(' · '),
+    href,
+  }
+}
+
+function Cells({ matrix, id, taskOf: rowOf, search, empty, open }: CellsProps) {
   const { hosts, tasks, cells } = matrix
   const columns = useMemo(() => {
     const wanted = search.trim().toLowerCase()
     return [...hosts.keys()].filter((host) => hosts[host]?.toLowerCase().includes(wanted))
   }, [hosts, search])
-  const names = useMemo(() => tasks.map(nameOf), [matrix])
+  const rows = useMemo(() => tasks.map(rowOf), [matrix])
   const letters = useMemo(() => new Set(cells.flatMap((row) => [...new Set(row)])), [matrix])
   const letterOf = (task: number, column: number) => cells[task]?.[columns[column] ?? -1] ?? '.'
   if (tasks.length === 0 || columns.length === 0) return <Empty text={empty} />
@@ -107,7 +130,8 @@ function Cells({ matrix, nameOf, search, empty, open }: CellsProps) {
       <SignLegend letters={letters} />
       <MatrixGrid
         hosts={columns.map((host) => hosts[host] ?? '')}
-        tasks={names}
+        tasks={rows}
+        hrefOf={(host) => addressOf(`/jobs/${id}?host=${encodeURIComponent(host)}`)}
         letterOf={letterOf}
         open={({ row, column }) => {
           const [task, host] = [tasks[row], hosts[columns[column] ?? -1]]

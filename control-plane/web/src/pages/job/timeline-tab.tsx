@@ -79,9 +79,7 @@ function States({ job }: { readonly job: Job }) {
           start: Date.parse(time),
           // The last status stays.
           end: times[index + 1] ?? (isOpen ? end : null),
-          isOpen: isOpen && index === states.length - 1,
-          isPlay: false,
-          isBad: to === 'abandoned',
+          tone: to === 'abandoned' ? 'abandoned' : isOpen && index === states.length - 1 ? 'open' : '',
         }))}
       />
     </>
@@ -121,9 +119,7 @@ function Records({ records, now, id }: { readonly records: readonly OutlineRecor
           name: <RecordName record={record} id={id} />,
           start: Date.parse(record.started),
           end: record.ended === null ? now : Date.parse(record.ended),
-          isOpen: record.ended === null,
-          isPlay: record.kind === 'play',
-          isBad: record.kind !== 'play' && record.failed + record.unreachable > 0,
+          tone: toneOf(record),
         }))}
       />
       {sorted.length > most && (
@@ -133,6 +129,12 @@ function Records({ records, now, id }: { readonly records: readonly OutlineRecor
       )}
     </>
   )
+}
+
+function toneOf({ kind, ended, failed, unreachable }: OutlineRecord): BarRow['tone'] {
+  if (kind === 'play') return ended === null ? 'play open' : 'play'
+  if (failed + unreachable > 0) return 'bad'
+  return ended === null ? 'open' : ''
 }
 
 function RecordName({ record, id }: { readonly record: OutlineRecord; readonly id: number }) {
@@ -149,10 +151,8 @@ interface BarRow {
   /** Milliseconds since the epoch; null: it is not over. */
   readonly start: number
   readonly end: number | null
-  /** It still goes on: its end is only that of the picture. */
-  readonly isOpen: boolean
-  readonly isPlay: boolean
-  readonly isBad: boolean
+  /** `open`: it still goes on, and its end is only that of the picture. `abandoned`: nobody knew what went on. */
+  readonly tone: '' | 'play' | 'play open' | 'bad' | 'open' | 'abandoned'
 }
 
 interface BarsProps {
@@ -179,16 +179,16 @@ function Bars({ label, first, range, rows }: BarsProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ key, name, start, end, isOpen, isPlay, isBad }) => (
+          {rows.map(({ key, name, start, end, tone }) => (
             <tr key={key}>
-              <td class={isPlay ? 'play' : undefined}>{name}</td>
+              <td class={tone.startsWith('play') ? 'play' : undefined}>{name}</td>
               <td class="number">
                 <Time at={new Date(start).toISOString()} />
               </td>
               <td class="number">{end === null ? words.none : durationText(end - start)}</td>
               <td class="bar-cell">
                 <div
-                  class={`bar${isBad ? ' bad' : isOpen ? ' open' : ''}${isPlay ? ' play' : ''}`}
+                  class={`bar ${tone}`}
                   style={{ marginLeft: percent(start - range.start), width: percent((end ?? range.end) - start) }}
                 />
               </td>
