@@ -15,6 +15,8 @@ export default defineConfig({
     // Real playbooks start in about half a second each; a test that waits for a condition gets room on a loaded machine.
     testTimeout: 400_000,
     hookTimeout: 400_000,
+    // The usual second of `expect.poll` is less than a loaded machine needs.
+    expect: { poll: { timeout: 200_000 } },
     pool: 'forks',
     // A worker goes on with the next file and keeps what is loaded: half of the work of most files was to load the product.
     isolate: false,

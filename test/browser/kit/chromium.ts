@@ -4,7 +4,7 @@ import { type Browser, type BrowserContext, type Page, chromium } from 'playwrig
 const USUAL = '/usr/bin/chromium'
 
 /** How long a page may take for a step on a loaded machine, in milliseconds. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 200_000
 
 /** Starts the machine's own chromium. @throws Error that says what to do when there is none */
 export async function startChromium(): Promise<Browser> {
