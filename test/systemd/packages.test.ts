@@ -114,7 +114,11 @@ describe.skipIf(reason !== null)('the packages', () => {
     expect(output.match(/runs as </g)).toHaveLength(1)
   })
 
-  it('are not removed from under a running playbook', async () => {
+  it('are not removed from under a running playbook, also in a slice that an admin chose', async () => {
+    await machine.get(`mkdir /etc/systemd/system/holdfast-runner.service.d
+      printf '[Service]\\nSlice=jobs.slice\\n' >/etc/systemd/system/holdfast-runner.service.d/slice.conf
+      systemctl daemon-reload && systemctl restart holdfast-runner`)
+    await hands.waitForRunner({ online: true })
     const id = await hands.launch('removal')
     await hands.waitForOutput(id, 'runs as <')
     const refused = await machine.run('dpkg --remove holdfast-runner')
@@ -127,6 +131,15 @@ describe.skipIf(reason !== null)('the packages', () => {
     await hands.waitForRunner({ enabled: false })
     await hands.openGate('removal')
     await hands.waitForSuccess(id)
+  })
+
+  it('are removed from under a running playbook when that is forced, which ends it', async () => {
+    await hands.holdfast('runner set 1 --enabled')
+    const id = await hands.launch('forced')
+    await hands.waitForOutput(id, 'runs as <')
+    await machine.get(`HOLDFAST_REMOVE=force dpkg --remove holdfast-runner
+      rm -r /etc/systemd/system/holdfast-runner.service.d`)
+    expect((await machine.run("pgrep -f 'ansible/supervisor|ansible-playbook'")).stdout).toBe('')
   })
 
   it('leave nothing after a purge', async () => {
