@@ -135,7 +135,7 @@ describe('quotas', () => {
     expect((await send(server, body(2 * MIB), token)).status).toBe(200)
   })
 
-  test('of a user hold for who does not say the size, too', async () => {
+  test('of a user also hold when the client does not say the size', async () => {
     const token = await start({ sizes: { uploadQuotas: { ofUser: 3 * MIB, ofAll: 0 } } })
     const content = body(8 * MIB)
     const sending = begin(token, content, { saysSize: false })
@@ -145,7 +145,7 @@ describe('quotas', () => {
     expect([stored(server), await claims()]).toEqual([[], []])
   })
 
-  test('of all users: 503, since it is not the fault of who hears it', async () => {
+  test('of all users: 503, because the user who is refused did nothing wrong', async () => {
     const token = await start({ sizes: { uploadQuotas: { ofUser: 0, ofAll: 3 * MIB } } })
     expect((await send(server, body(2 * MIB), server.admin)).status).toBe(200)
     const refused = await send(server, body(2 * MIB), token)

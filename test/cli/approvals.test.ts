@@ -140,7 +140,7 @@ describe('following a job that waits for its approval', () => {
     expect((await cli.ended).code).toBe(13)
   })
 
-  it('--json has the approval in the status lines, with the name of who gave it', async () => {
+  it('--json has the approval in the status lines, with the name of the user who gave it', async () => {
     const job = waiting()
     const cli = person.start(['job', 'follow', '1', '--json'])
     await cli.shows('"approve"')

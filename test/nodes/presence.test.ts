@@ -81,7 +81,7 @@ describe('a node', () => {
   })
 })
 
-test("a runner that a node is said to have, and has not, is nobody's soon", async () => {
+test('a runner that the database gives to a node, and that the node does not have, soon belongs to no node', async () => {
   const agent = await two.approvedAt(here, 'edge')
   await agent.leave()
   await waitFor('it to be offline', async () => (await here.runnerOf('edge')).runner.connectedNode === null)

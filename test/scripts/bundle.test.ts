@@ -65,7 +65,7 @@ it('a bundle runs until anything it was made of is built anew', () => {
   expect(versionOf(RUNNER)).toEqual(['0.1.0', ''])
 })
 
-it('is made anew then', () => {
+it('is made again after that', () => {
   makeBundles()
   expect([HOLDFAST, RUNNER].map(versionOf)).toEqual([
     ['0.1.0', 'bundle'],
