@@ -143,7 +143,11 @@ test.each(['light', 'dark'] as const)(
     expect(await accessFaults(page)).toEqual([])
     await page.focus('.log-scroller')
     await page.keyboard.press('PageUp')
-    expect(await page.locator('.log-scroller').evaluate((one) => getComputedStyle(one).outlineStyle)).toBe('solid')
+    expect(
+      await page
+        .locator('.log-scroller')
+        .evaluate((one) => one.ownerDocument.defaultView?.getComputedStyle(one).outlineStyle),
+    ).toBe('solid')
     await page.getByRole('combobox', { name: 'Colours' }).selectOption('system')
     await page.emulateMedia({ colorScheme: 'light' })
   },
