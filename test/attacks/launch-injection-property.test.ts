@@ -47,8 +47,12 @@ function byRunner(typed: Typed, index: number): string[] | null {
   })
 }
 
-/** What the control plane lets through, as it would reach ansible if no runner checked it again. */
+/**
+ * What the control plane lets through, as it would reach ansible if no runner checked it again. Only the runner can tell
+ * which file an absolute path means, so `byRunner` judges these alone.
+ */
 function byControlPlane({ inventory, limit, tags, skipTags }: Typed): string[] | null {
+  if (inventory.startsWith('/') && !inventory.includes(',')) return null
   return unlessRefused(RefusedValuesError, () => {
     const said = { inventories: [inventory], limit: true, playbook: true }
     requireCommandWords({ ...NO_PLAYBOOK, playbook: 'site.yml', inventory: [inventory], limit, tags, skipTags }, said)
