@@ -17,14 +17,13 @@ import { JobFacts } from './job-facts.js'
 import { JobButtons } from './job-buttons.js'
 
 const OutputTab = lazy(() => import('./output-tab.js').then(({ OutputTab: tab }) => tab))
-
-const TasksTab = lazy(() => import('./tasks-tab.js').then(({ TasksTab: tab }) => tab))
-const TimelineTab = lazy(() => import('./timeline-tab.js').then(({ TimelineTab: tab }) => tab))
-
-const CompareTab = lazy(() => import('./compare-tab.js').then(({ CompareTab: tab }) => tab))
-const Values = lazy(() => import('./values.js').then(({ Values: tab }) => tab))
-const History = lazy(() => import('./values.js').then(({ History: tab }) => tab))
-const NodesTab = lazy(() => import('./nodes-tab.js').then(({ NodesTab: tab }) => tab))
+const others = () => import('./other-tabs.js')
+const TasksTab = lazy(() => others().then(({ TasksTab: tab }) => tab))
+const TimelineTab = lazy(() => others().then(({ TimelineTab: tab }) => tab))
+const CompareTab = lazy(() => others().then(({ CompareTab: tab }) => tab))
+const Values = lazy(() => others().then(({ Values: tab }) => tab))
+const History = lazy(() => others().then(({ History: tab }) => tab))
+const NodesTab = lazy(() => others().then(({ NodesTab: tab }) => tab))
 
 const TABS = ['output', 'nodes', 'tasks', 'timeline', 'compare', 'values', 'history'] as const
 /** Of jobs that consist of other jobs, and of all others. */
