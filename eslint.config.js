@@ -31,7 +31,6 @@ export default tseslint.config(
       'no-restricted-syntax': ['error', ...SPREADS_OF_LITERALS, NAMES_OF_LIMITS],
     },
   },
-  { files: ['control-plane/web/**'], rules: { 'no-restricted-syntax': ['error', ...SPREADS_OF_LITERALS] } },
   {
     files: ['control-plane/**/*.{ts,tsx}', 'protocol/**/*.ts', 'runner-agent/**/*.ts'],
     rules: {

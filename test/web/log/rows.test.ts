@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createFolds, headerOf, sectionsOfHeaders, type Section } from '../../../control-plane/web/src/log/folds.js'
 import { createHits, spansOf } from '../../../control-plane/web/src/log/find.js'
-import { createLogWindow, MOST_SPACE } from '../../../control-plane/web/src/log/window.js'
+import { createLogWindow, MAX_SPACE } from '../../../control-plane/web/src/log/window.js'
 import {
   createFenwickTree,
   createPlainRows,
@@ -163,7 +163,7 @@ test.each([
         window.settle()
         expect(window.anchor).toEqual(anchor)
         expect(window.placed()[0]).toEqual({ line: anchor.line, top: -anchor.pixels, rows: 1 })
-        expect(window.space).toBeLessThanOrEqual(MOST_SPACE)
+        expect(window.space).toBeLessThanOrEqual(MAX_SPACE)
         window.scrollTo(window.scrollTop)
         expect(Math.abs((window.anchor.line - anchor.line) * 18 + window.anchor.pixels - anchor.pixels)).toBeLessThan(
           0.01,

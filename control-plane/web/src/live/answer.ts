@@ -12,7 +12,7 @@ export interface Answer<Value> {
 }
 
 /** Most answers that are kept for going back and forth. The one that was used longest ago is removed. */
-const MOST_KEPT = 64
+const MAX_KEPT = 64
 /** Reads after a change are spread over so many milliseconds, because all tabs of all people hear of it at once. */
 const SPREAD_MS = 300
 
@@ -22,7 +22,7 @@ function keep(key: string, value: unknown) {
   kept.delete(key)
   kept.set(key, value)
   const [oldest] = kept.keys()
-  if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
 }
 
 /**

@@ -46,7 +46,7 @@ export interface FollowerClock {
 const QUIET_MS = 250
 /** The first and the longest pause after a failure, in milliseconds. */
 const RETRY_MS = 500
-const MOST_RETRY_MS = 8_000
+const MAX_RETRY_MS = 8_000
 
 /**
  * Makes a follower that stands still.
@@ -151,7 +151,7 @@ class OutputFollower implements Follower {
         if (isRefusal(error)) return this.#say({ kind: 'refused', error })
         // Every other failure may pass: of the network, of a control plane that starts, of a proxy in front of it.
         if (this.#state.kind !== 'cut') this.#say({ kind: 'cut', since: this.#clock.now() })
-        const most = Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** failures)
+        const most = Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** failures)
         failures += 1
         await this.#pause(most * (0.5 + this.#clock.random() / 2), signal)
       }

@@ -1,5 +1,5 @@
 /** Answers that are kept to be asked for again; the oldest goes. */
-const MOST_KEPT = 8
+const MAX_KEPT = 8
 
 interface Kept {
   readonly tag: string
@@ -22,6 +22,6 @@ export async function unlessUnchanged(address: URL, init: RequestInit): Promise<
   const text = await answer.text()
   kept.set(address.href, { tag, text })
   const [oldest] = kept.keys()
-  if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
   return new Response(text)
 }

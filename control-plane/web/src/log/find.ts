@@ -2,7 +2,7 @@
 export type Hit = readonly [line: number, byte: number]
 
 /** Most marks beside the scrollbar. People could not distinguish more. */
-const MOST_MARKS = 300
+const MAX_MARKS = 300
 
 /** The lines with a hit, in order, and the one that somebody looks at. */
 export interface Hits {
@@ -69,7 +69,7 @@ export function createHits(): Hits {
     previous: (line) => go(before(line) - 1),
     marks(all) {
       const places = new Set<number>()
-      for (const line of lines) places.add(Math.floor((line / Math.max(1, all)) * MOST_MARKS) / MOST_MARKS)
+      for (const line of lines) places.add(Math.floor((line / Math.max(1, all)) * MAX_MARKS) / MAX_MARKS)
       return [...places]
     },
   }

@@ -25,6 +25,7 @@ interface Row {
   content: string
 }
 
+/** Shows a model of the output in the rows of a page. */
 export interface LogPainter {
   /** Lets the page show the state of the model, before the next frame. */
   soon(): void

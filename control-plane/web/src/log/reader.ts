@@ -2,10 +2,10 @@ import type { OutputSource } from '../live/output-source.js'
 import { BLOCK_BYTES, type LogStore } from './store.js'
 
 /** Most blocks of one request: the control plane answers with 1 MiB at most. */
-const MOST_TOGETHER = 16
+const MAX_TOGETHER = 16
 
 /** Most requests at a time. The browser opens six connections to a server, for all its tabs. */
-const MOST_REQUESTS = 2
+const MAX_REQUESTS = 2
 
 /** Pause after a request that failed, in milliseconds. */
 const RETRY_MS = 1_000
@@ -29,11 +29,11 @@ export function createBlockReader(source: OutputSource, store: LogStore, onBlock
 
   function go(): void {
     if (stopping.signal.aborted || retry !== null) return
-    while (requests < MOST_REQUESTS) {
+    while (requests < MAX_REQUESTS) {
       const first = wanted.find((block) => !coming.has(block) && !store.hasBlock(block))
       if (first === undefined) return
       let count = 1
-      while (count < MOST_TOGETHER && wanted.includes(first + count) && !coming.has(first + count)) count += 1
+      while (count < MAX_TOGETHER && wanted.includes(first + count) && !coming.has(first + count)) count += 1
       void read(first, count)
     }
   }

@@ -3,7 +3,7 @@ import type { Hit } from './find.js'
 import type { LogStore } from './store.js'
 
 /** Most hits that are kept. For more hits, people should use another word. */
-const MOST_HITS = 10_000
+const MAX_HITS = 10_000
 
 /** Hits of one answer: the first ones are shown at once. */
 const HITS_AT_A_TIME = 1_000
@@ -32,7 +32,7 @@ export function createSearch(
     const end = store.bytes
     // A word may lie across the place where the search stopped. A hit that comes twice counts once.
     let from: number | null = Math.max(0, searched - new TextEncoder().encode(word).length)
-    while (from !== null && count < MOST_HITS) {
+    while (from !== null && count < MAX_HITS) {
       const found = await source.search(word, { matchCase, from, limit: HITS_AT_A_TIME }, signal)
       if (signal.aborted) return
       count += found.hits.length

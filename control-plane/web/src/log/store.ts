@@ -4,7 +4,7 @@ import type { OutputIndex } from '../live/output-source.js'
 export const BLOCK_BYTES = 64 * 1024
 
 /** Most blocks in memory: 12 MiB. The one that was least used goes. */
-const MOST_BLOCKS = 192
+const MAX_BLOCKS = 192
 
 /** Bytes of a line that are shown at first. The rest comes when somebody asks for it. */
 export const SHOWN_LINE_BYTES = 20_000
@@ -87,7 +87,7 @@ class Store implements LogStore {
     this.#kept.clear()
   }
 
-  constructor(mostBlocks = MOST_BLOCKS) {
+  constructor(mostBlocks = MAX_BLOCKS) {
     this.#mostBlocks = mostBlocks
   }
 
@@ -299,7 +299,7 @@ class Store implements LogStore {
 }
 
 /** Makes a store that knows nothing. */
-export function createLogStore(mostBlocks = MOST_BLOCKS): LogStore {
+export function createLogStore(mostBlocks = MAX_BLOCKS): LogStore {
   return new Store(mostBlocks)
 }
 

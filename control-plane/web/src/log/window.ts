@@ -5,7 +5,7 @@ import type { RowSpace } from './wrap.js'
  * pixels or more, and holds nothing in sight (`position: sticky`) beyond 8.9 million. So in longer outputs the places are
  * scaled down.
  */
-export const MOST_SPACE = 8_000_000
+export const MAX_SPACE = 8_000_000
 
 /** What stands at the top of the window. A line, never a pixel: lines keep their place while the output grows. */
 export interface Anchor {
@@ -87,7 +87,7 @@ class Window implements LogWindow {
   }
 
   get scrollTop() {
-    if (this.#whole() <= MOST_SPACE) return this.#place()
+    if (this.#whole() <= MAX_SPACE) return this.#place()
     return this.#most() === 0 ? 0 : (this.#place() / this.#most()) * (this.#space() - this.#height)
   }
 
@@ -118,7 +118,7 @@ class Window implements LogWindow {
   }
 
   scrollTo(scrollTop: number) {
-    if (this.#whole() <= MOST_SPACE) this.#goTo(scrollTop)
+    if (this.#whole() <= MAX_SPACE) this.#goTo(scrollTop)
     else this.#goTo((scrollTop / Math.max(1, this.#space() - this.#height)) * this.#most())
   }
 
@@ -168,7 +168,7 @@ class Window implements LogWindow {
   }
 
   #space() {
-    return Math.min(this.#whole(), MOST_SPACE)
+    return Math.min(this.#whole(), MAX_SPACE)
   }
 
   #goTo(pixels: number): void {

@@ -13,7 +13,7 @@ import { words } from '../../words/en.js'
 import { AdminFrame } from './admin-frame.js'
 
 /** Rows that are shown at once; the search finds the others. */
-const MOST_ROWS = 500
+const MAX_ROWS = 500
 const { user: text } = adminWords
 
 /** All accounts, and a form that adds a local one. */
@@ -38,8 +38,8 @@ export function UsersPage() {
           const found = records.filter((user) => isFound(user, search))
           return (
             <>
-              {found.length === 0 ? <Empty text={text.empty} /> : <UserTable users={found.slice(0, MOST_ROWS)} />}
-              {found.length > MOST_ROWS && <p class="soft">{adminWords.role.more(found.length - MOST_ROWS)}</p>}
+              {found.length === 0 ? <Empty text={text.empty} /> : <UserTable users={found.slice(0, MAX_ROWS)} />}
+              {found.length > MAX_ROWS && <p class="soft">{adminWords.role.more(found.length - MAX_ROWS)}</p>}
               <NewUser done={answer.reload} />
             </>
           )

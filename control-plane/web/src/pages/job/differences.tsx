@@ -12,7 +12,7 @@ import { words } from '../../words/en.js'
 /** Rows that are shown at first, and more at each press of the button. */
 const PAGE = 100
 /** Hosts that are named. */
-const MOST_HOSTS = 50
+const MAX_HOSTS = 50
 
 type Task = JobComparison['tasks']['records'][number]
 
@@ -63,8 +63,8 @@ export function Hosts({ hosts: { added, removed } }: { readonly hosts: JobCompar
 }
 
 function namesText(hosts: readonly string[]): string {
-  const more = hosts.length - MOST_HOSTS
-  return `${hosts.slice(0, MOST_HOSTS).join(', ')}${more > 0 ? compareWords.moreHosts(more) : ''}`
+  const more = hosts.length - MAX_HOSTS
+  return `${hosts.slice(0, MAX_HOSTS).join(', ')}${more > 0 ? compareWords.moreHosts(more) : ''}`
 }
 
 /** The steps or nodes of both jobs. */
