@@ -139,7 +139,8 @@ function checkSizes(outputs) {
   )
   console.log(`pages, compressed with gzip: ${text.join(', ')}`)
   for (const [what, bytes] of Object.entries(sizes)) {
-    if (bytes > MAX_SIZES[what]) throw new Error(`the pages became too large: ${what} has ${bytes} of ${MAX_SIZES[what]} bytes`)
+    if (bytes > MAX_SIZES[what])
+      throw new Error(`the pages became too large: ${what} has ${bytes} of ${MAX_SIZES[what]} bytes`)
   }
 }
 
