@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -87,6 +87,8 @@ let folder: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-kinds-'))
   mkdirSync(join(folder, 'a-folder'))
+  symlinkSync('b-circle', join(folder, 'b-circle'))
+  symlinkSync('nothing', join(folder, 'c-nowhere'))
   writeFileSync(join(folder, 'disk.iso'), 'an image')
   writeFileSync(join(folder, 'notes.txt'), 'no image')
   writeFileSync(join(folder, 'tiny'), 'tiny')
@@ -168,7 +170,14 @@ describe('job launch --ask', () => {
     // It begins where the command was started. A folder is no file.
     await cli.at('Image *', CLEAR, join(folder, 'a-'))
     await cli.at('● ' + join(folder, 'a-folder'), ENTER)
-    await cli.at('is not a file.')
+    await cli.at('a-folder: is not a file.')
+    // It says why it cannot read what is there.
+    await cli.at('Image *', CLEAR, join(folder, 'b-'))
+    await cli.at('● ' + join(folder, 'b-circle'), ENTER)
+    await cli.at('cannot be read: ELOOP: too many symbolic links')
+    await cli.at('Image *', CLEAR, join(folder, 'c-'))
+    await cli.at('● ' + join(folder, 'c-nowhere'), ENTER)
+    await cli.at('c-nowhere: there is no such file.')
     await cli.at('Image *', CLEAR, join(folder, 'dis'))
     await cli.at('● ' + join(folder, 'disk.iso'), ENTER)
     await cli.at('More: send a file?', ENTER)

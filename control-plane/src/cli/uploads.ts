@@ -38,9 +38,16 @@ export async function uploadFiles(client: Client, paths: FilePaths): Promise<Rec
 }
 
 async function requireFile(field: string, path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'ENOENT' ? 'there is no such file' : `cannot be read: ${error.message}`
-    throw new UsageError(`--file ${field}=${path}: ${reason}.`)
-  })
-  if (!found.isFile()) throw new UsageError(`--file ${field}=${path}: is not a file.`)
+  const problem = await whyNoFile(path)
+  if (problem !== null) throw new UsageError(`--file ${field}=${path}: ${problem}.`)
+}
+
+/** Why there is no file at a path, in words that stand behind the path and a colon; null: there is one. */
+export async function whyNoFile(path: string): Promise<string | null> {
+  try {
+    return (await stat(path)).isFile() ? null : 'is not a file'
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? 'there is no such file' : `cannot be read: ${message}`
+  }
 }

@@ -1,10 +1,10 @@
 import * as clack from '@clack/prompts'
 import type { Choice, FormField } from '@holdfast/client'
-import { stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { CliError } from '../errors.js'
 import { EXIT } from '../exit-codes.js'
 import { printable } from '../show/printable.js'
+import { whyNoFile } from '../uploads.js'
 
 /** Where questions are shown and answered. */
 export interface Screen {
@@ -104,9 +104,9 @@ export class Prompts {
     if (!field.required && !(await this.confirm(`${messageOf(field)}: send a file?`, false))) return undefined
     for (;;) {
       const path = answered(await clack.path({ ...this.#screen, message: messageOf(field) }))
-      const found = await stat(path).catch(() => null)
-      if (found?.isFile()) return path
-      this.warn(`${path} is not a file.`)
+      const problem = await whyNoFile(path)
+      if (problem === null) return path
+      this.warn(`${path}: ${problem}.`)
     }
   }
 
