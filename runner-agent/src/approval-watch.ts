@@ -83,6 +83,8 @@ class LinkedApprovalWatch implements ApprovalWatch {
       this.sendStatus()
     },
     refused: (reason) => {
+      // A connection that a newer one took over says nothing about that newer one.
+      if (this.#state !== 'down') return
       this.#refusal = NOT_ACCEPTED.get(reason) ?? null
       if (this.#refusal !== null) this.#deps.hostJobs.wait()
     },

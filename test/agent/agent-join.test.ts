@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { fingerprintOf } from '@holdfast/protocol'
+import { CLOSE_REASONS, fingerprintOf } from '@holdfast/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { AgentProcess } from './agent-process.js'
 import { orderOf, play, publish, say } from './playbooks.js'
@@ -48,6 +48,35 @@ describe('joining', () => {
     const agent = start()
     const line = await agent.logged('cannot join the control plane: an admin revoked this runner')
     expect(line).toMatchObject({ level: 'warn', reason: 'revoked', retry_ms: 30_000 })
+    expect((await agent.probe('/ready')).body).toContain('revoked: an admin revoked this runner')
+  })
+
+  test.each([
+    ['denied', 'denied: the control plane knows the name of this runner with another key'],
+    ['rejected', 'rejected: an admin rejected the request of this runner; it asks again'],
+    ['clone', 'refused as a clone: another process continues the identity of this runner'],
+  ] as const)('/ready says that it was refused as %s, until it is welcomed', async (refusal, words) => {
+    const { controlPlane, start } = await createSetting()
+    controlPlane.refuse = refusal
+    const agent = start()
+    expect(await agent.logged('cannot join the control plane: ')).toMatchObject({ reason: refusal })
+    expect(await agent.probe('/ready')).toMatchObject({
+      status: 503,
+      body: expect.stringContaining(`"reason":"${words}"`) as string,
+    })
+    if (refusal !== 'rejected') return
+    // It asks again after seconds. The others wait the longest back-off.
+    controlPlane.refuse = null
+    await waitUntil('it takes jobs', async () => (await agent.probe('/ready')).status === 200)
+  })
+
+  test('/ready says at once that a connected runner was revoked', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    const agent = await joinApp()
+    const { socket } = await controlPlane.isConnected()
+    controlPlane.refuse = 'revoked'
+    socket.close(CLOSE_REASONS.revoked.code, CLOSE_REASONS.revoked.meaning)
+    expect(await agent.logged('the connection to the control plane ended')).toMatchObject({ retry_ms: 30_000 })
     expect((await agent.probe('/ready')).body).toContain('revoked: an admin revoked this runner')
   })
 

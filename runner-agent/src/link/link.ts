@@ -26,7 +26,7 @@ export interface LinkEvents {
   blob(frame: BlobFrame): void
   heartbeat(connection: Connection): void
   down(): void
-  /** The control plane did not welcome this runner. */
+  /** The control plane did not welcome this runner, or closed the connection for this reason. It follows `down`. */
   refused?(reason: CloseReasonName): void
 }
 
@@ -85,7 +85,7 @@ export function createLink(deps: LinkDependencies, backOff: BackOff, events: Lin
       if (stopping.signal.aborted) return
       const end = await connectOnce()
       if (stopping.signal.aborted) return
-      if (!end.welcomed && end.reason !== null) events.refused?.(end.reason)
+      if (end.reason !== null) events.refused?.(end.reason)
       const needsPerson = end.reason !== null && !CLOSE_REASONS[end.reason].retry
       const waitMs = needsPerson ? backOff.longest() : backOff.next()
       const what = end.welcomed ? 'the connection to the control plane ended' : 'cannot join the control plane'

@@ -140,7 +140,7 @@ class InboundLink implements Link {
 
   #sayEnd(end: ConnectionEnd, ip: string | undefined): void {
     const isStranger = !end.proven
-    if (!end.welcomed && end.reason !== null && !isStranger) this.#events.refused?.(end.reason)
+    if (end.reason !== null && !isStranger) this.#events.refused?.(end.reason)
     const what = isStranger ? 'somebody dialled who did not prove to be the control plane' : 'the connection ended'
     this.#log[isStranger ? 'info' : 'warn']({ ip, reason: end.reason ?? undefined }, `${what}: ${end.text}`)
   }
