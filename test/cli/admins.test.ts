@@ -14,11 +14,21 @@ const CONFIG = `roles:
 // It names a runner that is not there, so its jobs fail at once.
 const WAIT = 'name: Wait\ntype: ansible\nplaybook: wait.yml\nroles: [ops]\nrunner: gone\nfields: []\n'
 const FORM = 'name: Deploy\ntype: ansible\nplaybook: deploy.yml\nroles: [ops]\nrunner: nowhere\nfields: []\n'
+const TOKENS = `name: Tokens
+type: ansible
+playbook: tokens.yml
+roles: [ops]
+runner: nowhere
+fields:
+  - { name: allowApiTokens, type: checkbox }
+  - { name: renewPassword, type: checkbox }
+  - { name: apiToken, type: text }
+`
 
 let server: TestServer
 let url: string
 beforeAll(async () => {
-  server = await startServer({ config: CONFIG, forms: { 'deploy.yml': FORM, 'wait.yml': WAIT } })
+  server = await startServer({ config: CONFIG, forms: { 'deploy.yml': FORM, 'tokens.yml': TOKENS, 'wait.yml': WAIT } })
   url = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
 })
 afterAll(() => server.close())
@@ -128,6 +138,16 @@ describe('job show', () => {
     )
     expect(stdout).not.toMatch(/^(can|place|history|integrity) /m)
   })
+
+  it('shows true and false under a name like that of a secret, and hides texts', async () => {
+    const rawFormData = { allowApiTokens: true, renewPassword: false, apiToken: 'a-canary' }
+    const launch = { formName: 'Tokens', rawFormData }
+    const { body } = await server.call('POST', '/job', { token: server.admin, json: launch })
+    const { code, stdout } = await run('job', 'show', String(body.id))
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^extravars +\{"allowApiTokens":true,"renewPassword":false,"apiToken":"\*{8}",/m)
+    expect(stdout).not.toContain('a-canary')
+  })
 })
 
 describe('holdfast user', () => {
@@ -178,7 +198,7 @@ describe('holdfast role', () => {
     const { stdout } = await run('role', 'show', 'ops')
     expect(stdout).toMatch(/^accounts +olga$/m)
     expect(stdout).toMatch(/^runners +web, db$/m)
-    expect(stdout).toMatch(/^forms +Deploy, Wait$/m)
+    expect(stdout).toMatch(/^forms +Deploy, Tokens, Wait$/m)
     expect((await run('role', 'show', 'nobody')).code).toBe(5)
   })
 })

@@ -126,6 +126,21 @@ it('with a broken config.yaml a start takes the last good one and says so, and a
   expect((await person.run(['user', 'list'])).code).toBe(0)
 })
 
+it('says that ADMIN_PASSWORD is not used when there are accounts already, and how to get a new password', async () => {
+  const folder = newFolder()
+  const { ADMIN_PASSWORD, ...without } = settings
+  const starts: string[] = []
+  for (const environment of [settings, { ...settings, ADMIN_PASSWORD: 'another password' }, without]) {
+    const serving = await startServing(folder, [], environment)
+    serving.process.kill('SIGTERM')
+    starts.push((await serving.ended).stdout)
+  }
+  const words = /"ADMIN_PASSWORD counts at the first start only, and there are accounts: holdfast admin reset-password /
+  expect(starts.map((said) => words.test(said))).toEqual([false, true, false])
+  expect(starts.join('')).not.toContain(ADMIN_PASSWORD)
+  expect(starts.join('')).not.toContain('another password')
+})
+
 const firstFreePort = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
 
 it.skipIf(firstFreePort <= 79)('a port below 1024 without the right to it: 2, and the way out', async () => {

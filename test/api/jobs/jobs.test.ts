@@ -99,6 +99,11 @@ describe('a launch', () => {
     expect(job.payload).toEqual(job.extravars)
     expect(JSON.stringify(job)).not.toContain('geheim')
   })
+
+  test('shows true, false and numbers under a name like that of a secret', async () => {
+    const extravars = { allowApiTokens: true, secretsOff: false, token_days: 30, deep: { password_asked: true } }
+    expect((await launchUnchecked(extravars)).extravars).toMatchObject(extravars)
+  })
 })
 
 describe('a record of the list', () => {
