@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeService, startFakeService } from './fake-service.js'
 import { type Person, newQuickPerson } from './run-cli.js'
@@ -66,6 +67,15 @@ describe('runners', () => {
       /^ 3 {2}web-1 {2}waiting {2}yes +0\/10 {2}- +web-1\.example\.com 10\.0\.0\.1 {2}0\.1\.0 .*SHA256:abc$/m,
     )
     expect(JSON.parse((await person.run(['runner', 'list', '--json'])).stdout)).toEqual({ count: 1, records: [runner] })
+  })
+
+  it('are listed within the width of the terminal, with the whole fingerprint', async () => {
+    const fingerprint = `SHA256:${'x'.repeat(43)}`
+    runners = [{ ...runner, fingerprint, host: 'a-host-with-a-long-name.department.example.com' }]
+    const { stdout } = await person.run(['runner', 'list'], { terminal: true, columns: 80 })
+    const lines = stripVTControlCharacters(stdout).split('\r\n')
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+    expect(lines.join('\n')).toContain(fingerprint)
   })
 
   it('are shown', async () => {
