@@ -1,15 +1,14 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../time/clock.js'
 import { UnavailableError } from '../errors.js'
-import { JOB_STATUSES, type JobStatus } from '../words/job-status.js'
+import { JOB_STATUSES, OPEN_STATUSES, isEnded } from '../words/job-status.js'
 import { within } from '../time/time-limit.js'
 import { RUNNER_STATES } from '../words/runner-state.js'
 import { readFigures } from '../store/service/figures.js'
 import type { Store } from '../store/store.js'
 
-/** Statuses that are always shown, so that a graph begins with a zero and not with a gap. */
-const UNFINISHED: readonly JobStatus[] = ['running', 'approve']
-const ENDED = JOB_STATUSES.filter((status) => !UNFINISHED.includes(status))
+/** Each of them is always shown, so that a graph begins with a zero and not with a gap. */
+const ENDED = JOB_STATUSES.filter(isEnded)
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Whoever scrapes wants an answer, also while the database hangs; in milliseconds. */
 const TIMEOUT_MS = 2000
@@ -63,7 +62,7 @@ export function createDatabaseGauges(deps: {
         throw error
       })
       for (const gauge of gauges) gauge.reset()
-      for (const status of UNFINISHED) jobs.set({ status }, figures.jobsByStatus.get(status) ?? 0)
+      for (const status of OPEN_STATUSES) jobs.set({ status }, figures.jobsByStatus.get(status) ?? 0)
       for (const status of ENDED) ended.set({ status }, figures.endedByStatus.get(status) ?? 0)
       for (const state of RUNNER_STATES) runners.set({ state }, figures.runnersByState.get(state) ?? 0)
       for (const { name, spoolBytes, runningJobs } of figures.runners) {

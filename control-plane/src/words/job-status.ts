@@ -12,6 +12,14 @@ export const JOB_STATUSES = [
 /** One of {@link JOB_STATUSES}. */
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
+/** Statuses of a job that has not ended, as people see it. */
+export const OPEN_STATUSES = ['running', 'approve'] as const satisfies readonly JobStatus[]
+
+/** Whether a job has ended as people see it. An abandoned job counts, but its status may still change once. */
+export function isEnded(status: JobStatus): boolean {
+  return !(OPEN_STATUSES as readonly JobStatus[]).includes(status)
+}
+
 /**
  * Every legal move. A job is `abandoned` when nobody follows it any more. It may then move once more, to its real
  * outcome. Nothing else leaves a final status.

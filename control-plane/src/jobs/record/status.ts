@@ -1,3 +1,4 @@
+export { isEnded } from '../../words/job-status.js'
 import { JOB_STATUSES, type JobStatus, STATUS_MOVES, type StatusBefore } from '../../words/job-status.js'
 
 /** Reads a status from a row. @throws Error for a status that this release does not know */
@@ -12,11 +13,6 @@ export function statusesBefore<To extends JobStatus>(to: To): StatusBefore<To>[]
   const isBefore = (from: JobStatus): from is StatusBefore<To> =>
     (STATUS_MOVES[from] as readonly JobStatus[]).includes(to)
   return JOB_STATUSES.filter(isBefore)
-}
-
-/** Whether a job has ended as people see it. An abandoned job counts, but its status may still change once. */
-export function isEnded(status: JobStatus): boolean {
-  return status !== 'running' && status !== 'approve'
 }
 
 /** Whether nothing changes the status any more. */

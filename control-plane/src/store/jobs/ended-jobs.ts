@@ -1,3 +1,4 @@
+import { OPEN_STATUSES } from '../../words/job-status.js'
 import { sql } from 'kysely'
 import type { Queries } from '../store.js'
 
@@ -16,7 +17,7 @@ export function endedJobs(queries: Queries, before: number, limit: number): Prom
       .innerJoin('job_stream', 'job_stream.job_id', 'job.id')
       .select(['job.id', 'job_stream.events_count as events', 'job_stream.shown_length as outputBytes'])
       .where('job.end_time', '<', before)
-      .where('job.status', 'not in', ['running', 'approve'])
+      .where('job.status', 'not in', OPEN_STATUSES)
       // Without this, SQLite would choose the wrong index and read every job without a parent.
       .where(sql<boolean>`coalesce(job.parent_id, 0) = 0`)
       .orderBy('job.end_time')

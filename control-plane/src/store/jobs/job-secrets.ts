@@ -1,3 +1,4 @@
+import { OPEN_STATUSES } from '../../words/job-status.js'
 import { textsOfColumn } from '../sql/json-columns.js'
 import { runStatement } from '../sql/raw-statements.js'
 import type { Queries } from '../store.js'
@@ -45,7 +46,7 @@ export async function findOpenJobs(queries: Queries): Promise<OpenJob[]> {
     .leftJoin('job_secret', 'job_secret.job_id', 'job.id')
     .select(['job.id', 'run_id', 'extravars', 'raw_form_data', 'approval', 'password_fields'])
     .where('job_secret.job_id', 'is', null)
-    .where('status', 'in', ['running', 'approve'])
+    .where('status', 'in', OPEN_STATUSES)
     .where('password_fields', 'is not', null)
     .where('password_fields', '!=', '[]')
     .orderBy('job.id')

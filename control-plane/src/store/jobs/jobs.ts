@@ -2,7 +2,7 @@ import type { Selectable, Updateable } from 'kysely'
 import { Type } from 'typebox'
 import { TOLD_COLUMNS, noteAct, noteJobEvent } from '../service/notification-events.js'
 import { type PastRun, notePastRuns } from './orphans.js'
-import { JOB_STATUSES, type JobStatus, type StatusBefore } from '../../words/job-status.js'
+import { JOB_STATUSES, type JobStatus, OPEN_STATUSES, type StatusBefore, isEnded } from '../../words/job-status.js'
 import { JOB_TYPES } from '../../words/job-type.js'
 import type { Queries } from '../store.js'
 import { DISPATCHES, type DISPATCH_OF_STATUS } from '../../words/job-dispatch.js'
@@ -121,7 +121,7 @@ export async function moveJob<To extends JobStatus>(queries: Queries, id: number
     .values({ job_id: id, time: move.time, from_status: before.status, to_status: to, reason: move.reason })
     .execute()
   const standing = { status: to, reason: move.reason, end: endTime.end_time ?? null }
-  if (to !== 'running' && to !== 'approve') {
+  if (isEnded(to)) {
     await noteJobEvent(queries, 'ended', { row: before, standing, at: move.time })
   }
   return true
@@ -179,7 +179,7 @@ export async function deleteJob(queries: Queries, id: number, { time, endedBefor
     .selectFrom('job')
     .select('id')
     .where('id', 'in', whole === null ? family : [...family, whole])
-    .where('status', 'in', ['running', 'approve'])
+    .where('status', 'in', OPEN_STATUSES)
     .limit(1)
     .execute()
   if (unfinished.length > 0) return false
@@ -190,7 +190,7 @@ export async function deleteJob(queries: Queries, id: number, { time, endedBefor
     .where('dispatch', 'in', ['offered', 'claimed', 'done'])
     .execute()
   if (endedBefore === undefined) await noteAct(queries, id, 'delete', time)
-  let job = queries.deleteFrom('job').where('id', '=', id).where('status', 'not in', ['running', 'approve'])
+  let job = queries.deleteFrom('job').where('id', '=', id).where('status', 'not in', OPEN_STATUSES)
   if (endedBefore !== undefined) job = job.where('end_time', '<', endedBefore)
   const { numDeletedRows } = await job.executeTakeFirst()
   if (numDeletedRows === 0n) return false

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import { Type } from 'typebox'
 import { SERVICE_CLOCK_ORIGIN } from '../service/service-clock.js'
 import type { SequenceNodeTable } from '../schema.js'
-import { JOB_STATUSES, type JobStatus } from '../../words/job-status.js'
+import { JOB_STATUSES, type JobStatus, OPEN_STATUSES } from '../../words/job-status.js'
 import { NODE_STATUSES, type NodeStatus } from '../../words/node-status.js'
 import { RUNNER_STATES, type RunnerState } from '../../words/runner-state.js'
 import { rowParser } from '../sql/row-parser.js'
@@ -197,7 +197,7 @@ export async function findDueSequences(queries: Queries, serviceTime: number): P
             .where((one) =>
               one.or([
                 one('subjob.id', 'is', null),
-                one('subjob.status', 'not in', ['running', 'approve', 'abandoned']),
+                one('subjob.status', 'not in', [...OPEN_STATUSES, 'abandoned']),
                 one.and([
                   one('subjob.status', '=', 'abandoned'),
                   one.or([

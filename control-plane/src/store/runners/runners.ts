@@ -1,3 +1,4 @@
+import { OPEN_STATUSES } from '../../words/job-status.js'
 import type { Insertable, Selectable, Updateable } from 'kysely'
 import { Type } from 'typebox'
 import type { RunnerTable } from '../schema.js'
@@ -190,7 +191,7 @@ export async function countUnfinishedJobs(queries: Queries, runnerId: number): P
   const row = await query
     .where('dispatch', 'in', ['queued', 'offered', 'claimed'])
     .where('runner_id', '=', runnerId)
-    .where('status', 'in', ['running', 'approve'])
+    .where('status', 'in', OPEN_STATUSES)
     .executeTakeFirstOrThrow()
   return Number(row.count)
 }

@@ -1,3 +1,4 @@
+import { OPEN_STATUSES } from '../../words/job-status.js'
 import type { Queries } from '../store.js'
 
 /** Numbers of the whole database, for the metrics. */
@@ -15,14 +16,14 @@ export async function readFigures(queries: Queries, endedSince: number): Promise
     queries
       .selectFrom('job')
       .select((e) => ['status as key', e.fn.countAll<number>().as('count')])
-      .where('status', 'in', ['running', 'approve'])
+      .where('status', 'in', OPEN_STATUSES)
       .groupBy('status')
       .execute(),
     queries
       .selectFrom('job')
       .select((e) => ['status as key', e.fn.countAll<number>().as('count')])
       .where('end_time', '>=', endedSince)
-      .where('status', 'not in', ['running', 'approve'])
+      .where('status', 'not in', OPEN_STATUSES)
       .groupBy('status')
       .execute(),
     queries
