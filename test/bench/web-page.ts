@@ -8,7 +8,7 @@ export interface MeasuredPage {
 
 /** A job that is followed, and for how long, in seconds. */
 export const FOLLOWED = { perSecond: 2000, outputBytes: 100, eventBytes: 0, stamped: true }
-export const WATCHED_SECONDS = 20
+export const WATCHED_SECONDS = 60
 
 /** What a page was like while it was looked at. */
 export interface Smoothness {

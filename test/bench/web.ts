@@ -11,6 +11,7 @@ import { median } from './statistics.js'
 import { type SurvivalProduct, startSurvivalProduct } from './survival-product.js'
 import { scroll } from './web-scroll.js'
 import { measureFirefox } from './web-firefox.js'
+import { measureFolding } from './web-folds.js'
 import { FOLLOWED, WATCHED_SECONDS, firstPaint, heapMbOf, lineShown, waitInPage, watch } from './web-page.js'
 
 type Say = (line: string) => void
@@ -18,6 +19,12 @@ type Say = (line: string) => void
 const JOBS = 1000
 /** Lines of an output of about 100 MB. */
 const LINES = 1_000_000
+/** The output is this part, so many times. */
+const TIMES = 10
+const LONG_PART = Array.from(
+  { length: LINES / TIMES },
+  (_, line) => `ok: [web${line % 50}] ${line} ${'x'.repeat(80)}\n`,
+)
 const HOSTS = 2000
 const TASKS = 500
 
@@ -37,6 +44,7 @@ export async function measureWeb(runs: number, database: 'sqlite' | 'postgres', 
     const figures = [
       ...paint,
       ...(await measureLong(browser, product.address, longId)),
+      ...(await measureFolding(browser, product.address, longId, Array(TIMES).fill(LONG_PART).flat())),
       ...(await measureFollowing(browser, survival)),
       ...(await measureGrid(browser, product.address)),
       ...(await measureFirefox(survival, longId)),
@@ -82,13 +90,12 @@ async function measurePaint(browser: Browser, address: string, runs: number): Pr
 
 /** A job with an output of a million lines. @returns its number */
 async function makeLong({ product, launch }: SurvivalProduct): Promise<number> {
-  const lines = Array.from({ length: LINES / 10 }, (_, line) => `ok: [web${line % 50}] ${line} ${'x'.repeat(80)}\n`)
   const path = join(product.folder, 'long')
-  writeFileSync(path, lines.join(''))
+  writeFileSync(path, LONG_PART.join(''))
   const { jobId } = await launch('long', {
     steps: 1,
     eventBytes: 0,
-    raw: [{ step: 1, stream: 'output', path, times: 10 }],
+    raw: [{ step: 1, stream: 'output', path, times: TIMES }],
   })
   const stored = () => product.admin.get<{ streams: { output: { lines: number } } }>(`/job/${jobId}?output=false`)
   await waitFor('the output', async () => (await stored()).streams.output.lines >= LINES, { timeoutMs: 300_000 })
