@@ -276,11 +276,10 @@ describe('a search for a text that is everywhere', () => {
 describe('event streams', () => {
   const open = async (token: string) => {
     const ending = new AbortController()
-    const { status, headers } = await fetch(`${server.url}/api/v2/events`, {
-      headers: bearer(token),
-      signal: ending.signal,
-    })
-    return { status, retry: headers.get('retry-after'), close: () => ending.abort() }
+    const response = await fetch(`${server.url}/api/v2/events`, { headers: bearer(token), signal: ending.signal })
+    const { status, headers } = response
+    // The response is kept: the stream of one that nobody holds any more is closed with the next collection of garbage.
+    return { response, status, retry: headers.get('retry-after'), close: () => ending.abort() }
   }
 
   test('a session has twenty, a user a hundred; whoever closes one may open another', async () => {

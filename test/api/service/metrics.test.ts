@@ -96,8 +96,10 @@ describe('requests', () => {
   test('an event stream is counted while it is open, and its time does not count as the duration of a request', async () => {
     expect(sample(await read(), 'holdfast_live_streams')).toBe(0)
     const stop = new AbortController()
-    await fetch(`${server.url}/api/v2/events`, { ...bearer(server.admin), signal: stop.signal })
+    const stream = await fetch(`${server.url}/api/v2/events`, { ...bearer(server.admin), signal: stop.signal })
     expect(sample(await read(), 'holdfast_live_streams')).toBe(1)
+    // Looked at afterwards, so that it is held: the stream of a forgotten response is closed.
+    expect(stream.status).toBe(200)
     stop.abort()
     await waitFor('the end of the stream', async () => sample(await read(), 'holdfast_live_streams') === 0)
     expect(await read()).not.toContain('route="/api/v2/events"')
