@@ -90,6 +90,9 @@ describe.skipIf(reason !== null)('the packages', () => {
     const [, pid] = /(\d+)/.exec(await machine.get('systemctl show -p MainPID --value holdfast-runner')) ?? []
     expect(await machine.get(`readlink /proc/${pid}/exe`)).toBe('/usr/lib/holdfast-runner/node\n')
     expect(await machine.get('env -i PATH=/usr/bin:/bin /usr/bin/holdfast --version')).toMatch(/^\d/)
+    for (const name of ['holdfast', 'holdfast-runner']) {
+      expect(await machine.get(`cat /usr/share/doc/${name}/node-LICENSE`)).toContain('Node.js is licensed for use')
+    }
   })
 
   it('bring the drivers of what forms ask', async () => {
