@@ -27,7 +27,7 @@ test('two nodes that race for the places of a group never give more than there a
   const ended: number[] = []
   while (ended.length < jobs.length) {
     await Promise.all(
-      [...nodes, ...nodes].map(({ store }) => store.write('test', (queries) => admit(queries, 'deploy'))),
+      [...nodes, ...nodes].map(({ store }) => store.write('test', (queries) => admit(queries, 'deploy', 1))),
     )
     const holders = await findPlaceHolders(two.second.store.read, 'deploy')
     expect(holders).toEqual(jobs.slice(ended.length, ended.length + 2))
@@ -36,7 +36,7 @@ test('two nodes that race for the places of a group never give more than there a
       holders.map((id, index) =>
         (index === 0 ? two.first : two.second).store.write('test', async (queries) => {
           await endJob(queries, id, { status: 'success', reason: null, detail: null }, 2)
-          await admit(queries, 'deploy')
+          await admit(queries, 'deploy', 1)
         }),
       ),
     )

@@ -132,14 +132,14 @@ test('a waiting job is taken once, and a claim that was made counts', async () =
   const runner = await addRunner('taker')
   await Promise.all(Array.from({ length: 20 }, () => addJob(first(), runner)))
   const taken = await nodes.atOnce(
-    (store) => store.write('test.take', (queries) => takeQueued(queries, runner, 'SHA256:taker', 3)),
+    (store) => store.write('test.take', (queries) => takeQueued(queries, runner, 'SHA256:taker', 3, 1)),
     5,
   )
   const ids = taken.flat().map(({ id }) => id)
   expect([ids.length, new Set(ids).size]).toEqual([20, 20])
   await nodes.atOnce((store, turn) =>
     store.write('test.claim', (queries) =>
-      turn % 2 === 0 ? markClaimed(queries, ids[0] ?? 0, 1) : requeue(queries, ids[0] ?? 0),
+      turn % 2 === 0 ? markClaimed(queries, ids[0] ?? 0, 1, 1) : requeue(queries, ids[0] ?? 0, 1),
     ),
   )
   expect((await findJobSummary(first().read, ids[0] ?? 0))?.dispatch).toBe('claimed')

@@ -383,6 +383,12 @@ export interface Job {
     to: 'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord
     reason: string | null
   }[]
+  /** Where it was, as place says it, in order of time. claimed: from then on its runner had it. lost: the runner was not connected, from the last sign of life that was stored, for a second or longer, and at most 200 times. Empty for a job of an older release */
+  stages?: {
+    state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
+    since: string
+    until: string | null
+  }[]
   streams?: {
     output: {
       bytes: number
@@ -678,6 +684,24 @@ export interface JobOutline {
   last: number
   /** false: the run had more plays, tasks and hosts than are kept */
   complete: boolean
+  /** All hosts of the run, with hosts=true */
+  hosts?: {
+    host: string
+    /** By the clock of the runner */
+    started: string
+    /** How long it was at tasks */
+    busy_ms: number
+    /** From and until when it was at tasks, in milliseconds after started. If there were many pauses, short ones are left out */
+    spans: number[][]
+    /** It is at a task since then; null: it is at none */
+    since: string | null
+    ok: number
+    changed: number
+    failed: number
+    skipped: number
+    unreachable: number
+    ignored: number
+  }[]
   recap?: {
     order: number
     from: number | null
@@ -2057,6 +2081,7 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   history: v.optional(
     v.array(v.looseObject({ time: v.string(), from: v.string(), to: v.string(), reason: v.nullable(v.string()) })),
   ),
+  stages: v.optional(v.array(v.looseObject({ state: v.string(), since: v.string(), until: v.nullable(v.string()) }))),
   streams: v.optional(
     v.looseObject({
       output: v.looseObject({
@@ -2147,6 +2172,23 @@ export const jobOutlineSchema: v.GenericSchema<unknown, JobOutline> = v.looseObj
   ),
   last: v.pipe(v.number(), v.safeInteger()),
   complete: v.boolean(),
+  hosts: v.optional(
+    v.array(
+      v.looseObject({
+        host: v.string(),
+        started: v.string(),
+        busy_ms: v.pipe(v.number(), v.safeInteger()),
+        spans: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
+        since: v.nullable(v.string()),
+        ok: v.pipe(v.number(), v.safeInteger()),
+        changed: v.pipe(v.number(), v.safeInteger()),
+        failed: v.pipe(v.number(), v.safeInteger()),
+        skipped: v.pipe(v.number(), v.safeInteger()),
+        unreachable: v.pipe(v.number(), v.safeInteger()),
+        ignored: v.pipe(v.number(), v.safeInteger()),
+      }),
+    ),
+  ),
   recap: v.optional(
     v.nullable(
       v.looseObject({
@@ -3108,6 +3150,8 @@ export interface Operations {
     request: {
       /** Only what events after this order changed */
       after?: number
+      /** true: also the times in which each host was at tasks */
+      hosts?: boolean
       /** A whole number */
       id: number
     },
@@ -3922,7 +3966,7 @@ export const operations = {
   getJobOutline: {
     method: 'GET',
     path: '/job/{id}/outline',
-    query: ['after'],
+    query: ['after', 'hosts'],
     accept: 'application/json',
     schema: jobOutlineSchema,
   },

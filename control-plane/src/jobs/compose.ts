@@ -68,7 +68,7 @@ export function composeJobs(ground: Ground, settings: JobRoomSettings, needs: Jo
   const { maskExtravars: maskPattern, jobRetentionMs: keepMs } = settings
   const retention = createJobRetention({ store, live, clock, timers, log, uploads: uploadSweeper, keepMs })
   onClose(() => retention.close())
-  const limits = createJobLimits({ store, live, serviceClock, runners, sequences, timers, log })
+  const limits = createJobLimits({ store, clock, live, serviceClock, runners, sequences, timers, log })
   onClose(() => limits.close())
   const reading: JobReading = {
     queries: store.read,

@@ -1,5 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { Dispatch } from '../words/job-dispatch.js'
+import type { PlaceState } from '../words/job-stage.js'
 import type { JobStatus } from '../words/job-status.js'
 import type { JobType } from '../words/job-type.js'
 import type { NodeStatus } from '../words/node-status.js'
@@ -19,6 +20,7 @@ export interface Database {
   job: JobTable
   job_secret: JobSecretTable
   job_transition: JobTransitionTable
+  job_stage: JobStageTable
   job_stream: JobStreamTable
   job_output: JobOutputTable
   job_output_block: JobOutputBlockTable
@@ -234,6 +236,16 @@ export interface JobTransitionTable {
   from_status: Fixed<JobStatus>
   to_status: Fixed<JobStatus>
   reason: Fixed<string | null>
+}
+
+/** Where jobs were: a row for each move on the way to a runner, and one for each absence of the runner. */
+export interface JobStageTable {
+  id: Generated<number>
+  job_id: Fixed<number>
+  state: Fixed<PlaceState>
+  since: Fixed<number>
+  /** The end of an absence, which is stored when the runner is back. Null: the next move is the end. */
+  until: Fixed<number | null>
 }
 
 /** The stored lengths of a job's streams. These numbers are acknowledged. */

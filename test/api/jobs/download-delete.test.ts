@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { noteStage } from '../../../control-plane/src/store/jobs/job-stages.js'
 import { appendServiceLine } from '../../../control-plane/src/store/jobs/job-streams.js'
 import { JOB_STATUSES } from '../../../control-plane/src/words/job-status.js'
 import { moveJob } from '../../../control-plane/src/store/jobs/jobs.js'
@@ -128,11 +129,12 @@ describe('delete', () => {
           .values({ job_id: job, position: 1, ...event })
           .execute()
         await queries.updateTable('job').set({ status: 'running' }).where('id', '=', job).execute()
+        await noteStage(queries, [job], 'queued', 1)
         await moveJob(queries, job, { from: ['running'], to: 'success', time: 1, reason: null })
       })
     }
     expect((await call('DELETE', `/job/${id}`)).status).toBe(200)
-    const tables = ['job_stream', 'job_output', 'job_event', 'job_transition', 'job_file'] as const
+    const tables = ['job_stream', 'job_output', 'job_event', 'job_transition', 'job_stage', 'job_file'] as const
     for (const table of tables) {
       const rows = await server.store.read.selectFrom(table).select('job_id').execute()
       expect([table, rows.filter((row) => jobs.includes(row.job_id))]).toEqual([table, []])

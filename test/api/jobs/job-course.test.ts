@@ -177,3 +177,47 @@ test('a text is found at any place in the output, with its line', async () => {
   expect(await find(`q=fatal&from=${String(one.next)}`)).toMatchObject({ complete: true, hits: [second] })
   expect((await server.call('GET', `/job/${id}/output/search?q=`, { token: ann })).status).toBe(400)
 })
+
+test('on demand the outline also says when each host was at tasks, and what came of them', async () => {
+  covers('endpoint.outline')
+  const id = await putJob(server, RUNNING)
+  await put(id, RUN)
+  expect((await get(`/job/${id}/outline`)).hosts).toBeUndefined()
+  const none = { ok: 0, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0 }
+  // Install takes 2 and 2 seconds. Restart begins at second 18, and its results come at 19 and 20.
+  expect((await get(`/job/${id}/outline?hosts=true`)).hosts).toEqual([
+    {
+      host: 'web1',
+      started: '2026-01-01T00:00:14.000Z',
+      busy_ms: 3000,
+      spans: [
+        [0, 2000],
+        [4000, 5000],
+      ],
+      since: null,
+      ...none,
+      ok: 1,
+      changed: 1,
+      failed: 1,
+    },
+    {
+      host: 'web2',
+      started: '2026-01-01T00:00:15.000Z',
+      busy_ms: 4000,
+      spans: [
+        [0, 2000],
+        [3000, 5000],
+      ],
+      since: '2026-01-01T00:00:22.000Z',
+      ...none,
+      ok: 1,
+      ignored: 1,
+      skipped: 1,
+    },
+  ])
+  // Nothing goes on at a host when the job has ended.
+  await server.store.write('test.end', (queries) =>
+    queries.updateTable('job').set({ status: 'failed' }).where('id', '=', id).execute(),
+  )
+  expect((await get(`/job/${id}/outline?hosts=true`)).hosts).toMatchObject([{ since: null }, { since: null }])
+})

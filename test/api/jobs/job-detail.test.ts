@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { markClaimed, takeQueued } from '../../../control-plane/src/store/jobs/dispatch.js'
+import { noteAbsence } from '../../../control-plane/src/store/jobs/job-stages.js'
 import { moveJob } from '../../../control-plane/src/store/jobs/jobs.js'
 import { appendServiceLine } from '../../../control-plane/src/store/jobs/job-streams.js'
 import { covers } from '../../interface/covers.js'
@@ -35,6 +37,7 @@ async function detail(id: number, token: string) {
     can: Record<string, true | string>
     place: { state: string; before: number | null; since: string; runner: object | null; tasks: object[] } | null
     history: { from: string; to: string; reason: string | null }[]
+    stages: { state: string; since: string; until: string | null }[]
     streams: { output: { bytes: number; lines: number; generation: number }; events: { count: number } }
     integrity: { state: string | null } | null
     estimate: object | null
@@ -246,4 +249,56 @@ test('a running job says how much time is left if there are earlier successful r
   expect(
     (await detail(await putJob(server, { form: 'estimated', target: 'estimated' }), server.admin)).estimate,
   ).toBeNull()
+})
+
+test('a job says where it was, also while its runner was away', async () => {
+  covers('endpoint.job-detail')
+  const runner = await addRunner(server, 'away')
+  const start = server.clock.now() - 100_000
+  const at = (second: number) => start + second * 1000
+  const stage = (state: string, since: number, until: number | null) => ({
+    state,
+    since: new Date(at(since)).toISOString(),
+    until: until === null ? null : new Date(at(until)).toISOString(),
+  })
+  const job = { status: 'running', dispatch: 'queued', end_time: null, start_time: start } as const
+  const id = await putJob(server, { ...job, runner_id: runner.id, runner_name: 'away' })
+  const { store } = server
+  await store.write('test', (queries) => takeQueued(queries, runner.id, runner.fingerprint, 1, at(2)))
+  await store.write('test', (queries) => markClaimed(queries, id, 1, at(3)))
+  // Its next connection names the job again: it does not begin again.
+  await store.write('test', (queries) => markClaimed(queries, id, 2, at(4)))
+  // The first absence is only a change of the connection. The second began, as it seems, before the runner had the job.
+  await store.write('test', (queries) => noteAbsence(queries, runner.id, at(9), at(9.9)))
+  await store.write('test', (queries) => noteAbsence(queries, runner.id, at(1), at(20)))
+  const seen = (await detail(id, ann)).place?.runner as { last_seen: string }
+  const been = [stage('queued', 0, 2), stage('offered', 2, 3)]
+  expect((await detail(id, ann)).stages).toEqual([
+    ...been,
+    stage('claimed', 3, null),
+    stage('lost', 3, 20),
+    { state: 'lost', since: seen.last_seen, until: null },
+  ])
+  await store.write('test', (queries) =>
+    moveJob(queries, id, {
+      from: ['running'],
+      to: 'success',
+      time: at(30),
+      reason: null,
+      changes: { end_time: at(30), dispatch: 'done' },
+    }),
+  )
+  expect((await detail(id, ann)).stages).toEqual([...been, stage('claimed', 3, 30), stage('lost', 3, 20)])
+})
+
+test('so many absences are stored of a job, and no more', async () => {
+  const runner = await addRunner(server, 'flutters')
+  const job = { status: 'running', dispatch: 'claimed', end_time: null, start_time: 1 } as const
+  const id = await putJob(server, { ...job, runner_id: runner.id, runner_name: 'flutters' })
+  await server.store.write('test', async (queries) => {
+    for (let turn = 1; turn <= 205; turn += 1)
+      await noteAbsence(queries, runner.id, turn * 10_000, turn * 10_000 + 5000)
+  })
+  const { stages } = await detail(id, ann)
+  expect(stages.filter(({ state, until }) => state === 'lost' && until !== null)).toHaveLength(200)
 })

@@ -60,6 +60,7 @@ function nodeLimits() {
   const { store, live, ground } = server.parts
   return createJobLimits({
     store,
+    clock: server.clock,
     live,
     log: ground.log,
     timers: { after: () => () => undefined, every: () => () => undefined },
@@ -102,7 +103,8 @@ async function rowOf(id: number) {
   return job
 }
 
-const claim = (id: number) => server.store.write('test', (queries) => markClaimed(queries, id, EPOCH))
+const claim = (id: number) =>
+  server.store.write('test', (queries) => markClaimed(queries, id, EPOCH, server.clock.now()))
 const end = (id: number) =>
   server.store.write('test', (queries) =>
     endJob(queries, id, { status: 'success', reason: null, detail: null }, server.clock.now()),

@@ -28,7 +28,7 @@ export const ENDPOINTS = {
     'endpoint.events-filters':
       'GET /job/{id}/events takes host, task, type, status, after and limit, which leave only the events that are asked for.',
     'endpoint.job-detail':
-      'GET /job/{id}?output=false also answers can, place, estimate, history, streams and integrity: what the caller may do, where the job is, what is left of it by earlier runs, how it came there, how long its streams are, and whether they are whole.',
+      'GET /job/{id}?output=false also answers can, place, estimate, history, stages, streams and integrity: what the caller may do, where the job is, what is left of it by earlier runs, how it came there, where it was and when its runner was away, how long its streams are, and whether they are whole.',
     'endpoint.job-list-pages':
       'GET /job takes before, status, form, q, parts, from, to and place, answers next, and answers 304 to If-None-Match with the ETag of an equal list.',
     'endpoint.one-form':

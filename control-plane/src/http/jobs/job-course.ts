@@ -4,7 +4,7 @@ import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { LETTERS, type TaskOutcome } from '../../jobs/course/course.js'
 import type { Courses } from '../../jobs/course/courses.js'
-import { type Matrix, matrixOf, outlinePages } from '../../jobs/course/outline.js'
+import { type Matrix, hostsOf, matrixOf, outlinePages } from '../../jobs/course/outline.js'
 import { InvalidInputError } from '../../errors.js'
 import type { OutputSearch } from '../../jobs/read/find-output.js'
 import { readOutputPieces } from '../../jobs/read/output-pieces.js'
@@ -60,6 +60,23 @@ const OutlineRecord = Type.Object({
   hosts: Type.Integer({ description: 'Hosts that began it or have a result' }),
 })
 
+const OutlineHost = Type.Object({
+  host: Type.String(),
+  started: Type.String({ description: 'By the clock of the runner' }),
+  busy_ms: Type.Integer({ description: 'How long it was at tasks' }),
+  spans: Type.Array(Type.Array(Type.Integer()), {
+    description:
+      'From and until when it was at tasks, in milliseconds after started. If there were many pauses, short ones are left out',
+  }),
+  since: nullable(Type.String({ description: 'It is at a task since then; null: it is at none' })),
+  ok: count(),
+  changed: count(),
+  failed: count(),
+  skipped: count(),
+  unreachable: count(),
+  ignored: count(),
+})
+
 const Outline = Type.Object(
   {
     count: Type.Integer(),
@@ -68,6 +85,7 @@ const Outline = Type.Object(
       description: 'The order of the last event that is included: ask with after=last for changes',
     }),
     complete: Type.Boolean({ description: 'false: the run had more plays, tasks and hosts than are kept' }),
+    hosts: Type.Optional(Type.Array(OutlineHost, { description: 'All hosts of the run, with hosts=true' })),
     recap: Type.Optional(
       nullable(
         Type.Object({
@@ -119,7 +137,10 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
           summary: 'The plays and tasks of a playbook job, in the order in which they began',
           description: 'The header X-Run-Id names the run of which they are.',
           params: IdParams,
-          querystring: Type.Object({ after: Type.Optional(integerText('Only what events after this order changed')) }),
+          querystring: Type.Object({
+            after: Type.Optional(integerText('Only what events after this order changed')),
+            hosts: Type.Optional(booleanText('true: also the times in which each host was at tasks')),
+          }),
           response: answers(streamed(Outline), 400, 403, 404),
         },
       },
@@ -127,8 +148,10 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
         const after = wholeNumberOf(request.query.after ?? '0', 'after')
         const job = await requireVisible(reading.queries, callerOf(request), idOf(request.params))
         const course = await courses.of(job.id)
-        const pages = outlinePages(course, after, isEnded(jobStatusOf(job.status)))
-        const more = { last: course.position, complete: course.isComplete, recap: course.recap }
+        const isOver = isEnded(jobStatusOf(job.status))
+        const pages = outlinePages(course, after, isOver)
+        const hosts = request.query.hosts === 'true' ? { hosts: hostsOf(course, isOver) } : null
+        const more = { last: course.position, complete: course.isComplete, recap: course.recap, ...hosts }
         await reply
           .header('x-run-id', job.run_id)
           .type(JSON_TYPE)

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { JOB_STATUSES } from '../../words/job-status.js'
 import { JOB_ACTIONS } from '../../jobs/detail/can.js'
-import { PLACE_STATES } from '../../jobs/detail/place.js'
+import { PLACE_STATES } from '../../words/job-stage.js'
 import { nullable } from '../route/schemas.js'
 
 const time = () => Type.String({ format: 'date-time' })
@@ -98,6 +98,21 @@ export const detailFields = {
         reason: nullable(Type.String()),
       }),
       { description: 'Every move of the status, oldest first' },
+    ),
+  ),
+  stages: Type.Optional(
+    Type.Array(
+      Type.Object({
+        state: Type.Enum(PLACE_STATES),
+        since: time(),
+        until: nullable(time()),
+      }),
+      {
+        description:
+          'Where it was, as place says it, in order of time. claimed: from then on its runner had it. lost: the runner ' +
+          'was not connected, from the last sign of life that was stored, for a second or longer, and at most 200 times. ' +
+          'Empty for a job of an older release',
+      },
     ),
   ),
   streams: Type.Optional(

@@ -131,7 +131,7 @@ async function approveJob(
     const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: now, reason: null, changes }
     const taken = await take(sequences, queries, caller, asked, 'approved', now, move, given)
     if (taken.isTaken && problem !== null) await failJob(queries, id, problem, now)
-    const admitted = taken.isTaken && problem === null ? await admitNew(queries, id, group) : []
+    const admitted = taken.isTaken && problem === null ? await admitNew(queries, id, group, now) : []
     return { ...taken, runner: group === null ? runner : null, problem, admitted }
   })
   requireTaken(result, id)
@@ -157,7 +157,7 @@ async function approveSequence(
   const move = goesOn(now, bound, group === null ? 'driven' : 'parked')
   const result = await store.write('jobs.approve', async (queries) => {
     const taken = await take(sequences, queries, caller, asked, 'approved', now, move, given)
-    return { ...taken, admitted: taken.isTaken ? await admitNew(queries, asked.id, group) : [] }
+    return { ...taken, admitted: taken.isTaken ? await admitNew(queries, asked.id, group, now) : [] }
   })
   requireTaken(result, asked.id)
   live.changed('jobs')

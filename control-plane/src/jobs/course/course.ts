@@ -1,4 +1,5 @@
 import { type EventHead, headOf } from './event-head.js'
+import { HostTimes } from './host-times.js'
 
 /**
  * The course of a run, made from its events: plays and tasks in the order in which they began, and the result of each
@@ -34,6 +35,17 @@ export const LETTERS = {
 /** One of the outcomes that have a letter. */
 export type TaskOutcome = keyof typeof LETTERS
 
+/** How many results there are of each kind, as the recap counts them. */
+export type OutcomeCounts = Record<'ok' | 'changed' | 'failed' | 'skipped' | 'unreachable' | 'ignored', number>
+
+const noCounts = (): OutcomeCounts => ({ ok: 0, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0 })
+
+/** A host of the run: when it was at tasks, and what came of them. */
+export interface CourseHost {
+  readonly times: HostTimes
+  readonly counts: OutcomeCounts
+}
+
 /** A play, a task or a handler. */
 export interface CourseRecord {
   /** 1, 2, 3 … in the order in which plays and tasks began. */
@@ -52,7 +64,7 @@ export interface CourseRecord {
   line: number | null
   /** The time of the last result. */
   lastResult: string | null
-  readonly counts: Record<'ok' | 'changed' | 'failed' | 'skipped' | 'unreachable' | 'ignored', number>
+  readonly counts: OutcomeCounts
   /** Number of hosts that began it or have a result. */
   hosts: number
   /** The hosts that run it now, each with the time when it began. */
@@ -88,6 +100,8 @@ export interface Recap {
 export class Course {
   readonly records: CourseRecord[] = []
   readonly hosts: string[] = []
+  /** By the number of the host. */
+  readonly ofHosts: CourseHost[] = []
   /** The order of the last event that was added. */
   position = 0
   /** The recap has come: nothing runs any more. */
@@ -154,7 +168,7 @@ export class Course {
       from: null,
       line: null,
       lastResult: null,
-      counts: { ok: 0, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0 },
+      counts: noCounts(),
       hosts: 0,
       running: new Map(),
       cells: new Uint8Array(0),
@@ -182,10 +196,14 @@ export class Course {
     if (record.cells[host] === 0) record.hosts += 1
     record.cells[host] = LETTERS[outcome].charCodeAt(0)
     record.touched = event.position
+    const ofHost = this.ofHosts[host]
     if (outcome === 'running') {
       record.running.set(host, event.time)
+      ofHost?.times.begin(event.time)
       return
     }
+    ofHost?.times.end(record.running.get(host) ?? record.started, event.time)
+    if (ofHost) countIn(ofHost.counts, outcome)
     record.running.delete(host)
     record.lastResult = event.time
     if (this.#play && record.play === this.#play.id) this.#play.touched = event.position
@@ -203,7 +221,8 @@ export class Course {
     const known = this.#hostNumbers.get(host)
     if (known !== undefined) return known
     this.#hostNumbers.set(host, this.hosts.length)
-    this.weight += RECORD_WEIGHT / 4 + host.length
+    this.ofHosts.push({ times: new HostTimes(), counts: noCounts() })
+    this.weight += RECORD_WEIGHT + host.length
     return this.hosts.push(host) - 1
   }
 }
@@ -217,7 +236,7 @@ function taskOutcomeOf(word: TaskOutcome, head: EventHead): TaskOutcome {
 }
 
 /** Counts as the recap does: a task that changed something is also ok, and so is an ignored failure. */
-function countIn(counts: CourseRecord['counts'], outcome: TaskOutcome): void {
+function countIn(counts: OutcomeCounts, outcome: TaskOutcome): void {
   if (outcome === 'changed' || outcome === 'ok' || outcome === 'ignored') counts.ok += 1
   if (outcome === 'changed') counts.changed += 1
   if (outcome === 'ignored') counts.ignored += 1

@@ -1,3 +1,4 @@
+import { isoTime } from '../../time/clock.js'
 import { type Course, type CourseRecord, LETTERS, type TaskOutcome } from './course.js'
 
 /** Number of records that are converted at once. Other requests get their turn in between. */
@@ -31,6 +32,28 @@ function outlineOf(course: Course, record: CourseRecord, isOver: boolean) {
 function nextOf({ records }: Course, { id, kind }: CourseRecord): CourseRecord | undefined {
   // The number of a record is its place in the list, from 1.
   return kind === 'play' ? records.slice(id).find((record) => record.kind === 'play') : records[id]
+}
+
+/**
+ * The hosts of a run, each with the times in which it was at tasks. Times within a run are milliseconds from its start
+ * at the host, because there may be many of them.
+ * @param isOver the job has ended, so no host is at a task any more
+ */
+export function hostsOf({ hosts, ofHosts }: Course, isOver: boolean) {
+  return ofHosts.flatMap(({ times, counts }, number) => {
+    const since = isOver ? null : times.since
+    const started = times.spans[0]?.[0] ?? since
+    if (started === null) return []
+    const spans = times.spans.map(([from, to]) => [from - started, to - started])
+    return {
+      host: hosts[number] ?? '',
+      started: isoTime(started),
+      busy_ms: times.busyMs,
+      spans,
+      since: isoTime(since),
+      ...counts,
+    }
+  })
 }
 
 /** Which part of a matrix is wanted. A filter that is left out does not limit it. */

@@ -13,6 +13,7 @@ import { isSequence } from '../record/sequence-port.js'
 import { actionsOf } from './can.js'
 import type { Estimates } from './estimates.js'
 import { placeOf } from './place.js'
+import { stagesOf } from './stages.js'
 
 /** What a page that shows one job needs of other parts. */
 export interface JobDetailDependencies {
@@ -39,9 +40,10 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
   const transitions = await findTransitions(queries, id)
   const streams = await findStreams(queries, id)
   const length = streams?.shown_length ?? 0
+  const place = await placeOf({ queries, courses, runners: reading.runners, now: () => clock.now() }, row)
   const details = {
     can: await actionsOf(launching, caller, row),
-    place: await placeOf({ queries, courses, runners: reading.runners, now: () => clock.now() }, row),
+    place,
     time_limit:
       row.time_limit_ms === null
         ? null
@@ -53,6 +55,7 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
       to,
       reason,
     })),
+    stages: await stagesOf(queries, row, place),
     streams: {
       output: { bytes: length, lines: await indexes.linesOf(id), generation: streams?.generation ?? 0 },
       events: { count: streams?.events_count ?? 0 },

@@ -8,10 +8,8 @@ import type { Queries } from '../../store/store.js'
 import type { Course } from '../course/course.js'
 import type { Courses } from '../course/courses.js'
 import { type Connections, type RunnerPresence, isConnected } from '../read/connected.js'
+import type { PlaceState } from '../../words/job-stage.js'
 import { isFinalStatus, jobStatusOf } from '../record/status.js'
-
-/** Where a job is. `lost`: its runner is not connected, or has not named the job since it connected. */
-export const PLACE_STATES = ['queued', 'offered', 'claimed', 'running', 'waiting', 'lost'] as const
 
 /** Most tasks that are listed, and most names of hosts for each of them. */
 const MAX_TASKS = 20
@@ -24,6 +22,9 @@ export interface PlaceDependencies {
   readonly runners: RunnerPresence
   readonly now: () => number
 }
+
+/** Where a job is now. */
+export type Place = NonNullable<Awaited<ReturnType<typeof placeOf>>>
 
 /** Where a job is now, and since when; null when its final status is stored. Times are ISO 8601. */
 export async function placeOf({ queries, courses, runners, now }: PlaceDependencies, job: JobRow) {
@@ -58,7 +59,7 @@ async function groupWaitedFor(queries: Queries, job: JobRow) {
   return { name, limit: limit ?? 1, running: await findPlaceHolders(queries, name), before }
 }
 
-function stateOf(job: JobRow, connections: Connections, course: Course | null): (typeof PLACE_STATES)[number] {
+function stateOf(job: JobRow, connections: Connections, course: Course | null): PlaceState {
   switch (job.dispatch) {
     case 'parked':
       return 'waiting'

@@ -149,7 +149,7 @@ export async function launchJob(
     if (problem !== null) await failJob(queries, jobId, problem, now)
     if (approval) await askForApproval(queries, { id: jobId, target: form.name }, approval, now)
     const group = concurrency && !approval ? { name: concurrency.group, limit: concurrency.limit } : null
-    return { id: jobId, admitted: await admitNew(queries, jobId, group) }
+    return { id: jobId, admitted: await admitNew(queries, jobId, group, now) }
   })
   live.changed('jobs')
   const launched = { id, unknownFields: launchValues.unknown.map(({ name }) => name) }

@@ -1,5 +1,6 @@
 import { findGroupsWaitedFor } from '../../store/jobs/places.js'
 import { type Sweeps, startSweeps } from '../../time/sweeps.js'
+import type { Clock } from '../../time/clock.js'
 import type { Timers } from '../../time/timers.js'
 import { type Admitted, admit } from './places.js'
 import { type TimeLimitDependencies, lookAtTimeLimits } from './time-limits.js'
@@ -9,6 +10,7 @@ const LOOK_MS = 1000
 
 /** What the limits of forms need of other parts. */
 export interface JobLimitDependencies extends TimeLimitDependencies {
+  readonly clock: Clock
   readonly timers: Timers
   readonly log: TimeLimitDependencies['log'] & { warn(fields: object, text: string): void }
 }
@@ -28,12 +30,12 @@ export interface JobLimits {
  * does the same from the same rows.
  */
 export function createJobLimits(dependencies: JobLimitDependencies): JobLimits {
-  const { store, live, timers, log } = dependencies
+  const { store, live, clock, timers, log } = dependencies
   let isLookPlanned = false
 
   async function lookAtGroups(): Promise<void> {
     for (const group of await findGroupsWaitedFor(store.read)) {
-      const admitted = await store.write('jobs.admit', (queries) => admit(queries, group))
+      const admitted = await store.write('jobs.admit', (queries) => admit(queries, group, clock.now()))
       if (admitted.length > 0) live.changed('jobs')
       announceAdmitted(dependencies, admitted)
     }

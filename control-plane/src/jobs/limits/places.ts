@@ -47,14 +47,14 @@ export async function requirePlace(queries: Queries, { group, limit, on }: Concu
  * wait, too. All nodes decide here. Their writes have the same result as if they had run one after the other, so no
  * place is given twice.
  */
-export async function admit(queries: Queries, group: string): Promise<Admitted[]> {
+export async function admit(queries: Queries, group: string, now: number): Promise<Admitted[]> {
   const waiting = await findPlaceWaiters(queries, group)
   if (waiting.length === 0) return []
   let taken = (await findPlaceHolders(queries, group)).length
   const admitted: Admitted[] = []
   for (const job of waiting) {
     if (taken >= (job.concurrency_limit ?? 1)) break
-    await givePlace(queries, job.id, isSequence(job) ? 'driven' : 'queued')
+    await givePlace(queries, job.id, isSequence(job) ? 'driven' : 'queued', now)
     admitted.push({ id: job.id, runnerId: isSequence(job) ? null : job.runner_id })
     taken += 1
   }
@@ -69,9 +69,10 @@ export async function admitNew(
   queries: Queries,
   id: number,
   group: { readonly name: string; readonly limit: number } | null,
+  now: number,
 ): Promise<Admitted[]> {
   if (group === null) return []
-  const admitted = await admit(queries, group.name)
+  const admitted = await admit(queries, group.name, now)
   if (!admitted.some((job) => job.id === id)) {
     const running = await findPlaceHolders(queries, group.name)
     await appendServiceLine(queries, id, `Waiting for a place: ${fullText({ ...group, running })}`)

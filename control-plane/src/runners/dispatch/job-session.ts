@@ -189,7 +189,7 @@ export class JobSession implements RunnerSession {
   }
 
   async #handle(message: Exclude<JobMessage, { type: 'end' }>): Promise<void> {
-    const { store, live } = this.dependencies
+    const { store, clock, live } = this.dependencies
     // The next connection lists its jobs again. A claim always counts, because the job may run, and it must never run
     // twice.
     if (!this.#isOpen && message.type !== 'claimed') return
@@ -198,7 +198,7 @@ export class JobSession implements RunnerSession {
         await this.#resume(message.jobs)
         return
       case 'claimed':
-        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id, this.epoch))
+        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id, this.epoch, clock.now()))
         live.changed('jobs')
         return
       case 'refused':

@@ -103,7 +103,7 @@ export function answerInventory(
         if (answer) answers.push(answer)
         waiting.push(ref.run_id)
         // The runner has the job, whoever it belongs to. So it is not offered any more.
-        if (job && isOf(holder, job)) await markClaimed(queries, job.id, epoch)
+        if (job && isOf(holder, job)) await markClaimed(queries, job.id, epoch, now)
       }
     }
     await deleteOtherOrphans(queries, runnerId, waiting)
@@ -196,9 +196,9 @@ async function resumptionOf(
   if (!copy?.isEnded) {
     if (job.status === 'approve') await approvedBefore(queries, job, now)
     // In a restored database the job waits for a place in its group. But it runs, so it counts in the group.
-    else if (job.dispatch === 'parked') await givePlace(queries, job.id, 'queued')
+    else if (job.dispatch === 'parked') await givePlace(queries, job.id, 'queued', now)
     await noteHolder(queries, job.id, holder)
-    await markClaimed(queries, job.id, holder.epoch)
+    await markClaimed(queries, job.id, holder.epoch, now)
   }
   const { output, events } = stored
   const { job_id, run_id } = ref
@@ -273,6 +273,6 @@ async function resolveUnclaimed(queries: Queries, job: HeldJob, now: number): Pr
     const reason = `given up on its way to the runner '${job.runner_name ?? ''}', which never started it`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {
-    await requeue(queries, job.id)
+    await requeue(queries, job.id, now)
   }
 }

@@ -217,10 +217,12 @@ export class JobOffers {
   /** Takes jobs out of the queue and offers them. Returns false when none waits. */
   async #take(): Promise<boolean> {
     const { runnerId, fingerprint } = this.connection
-    const { jobs, uploads } = await this.dependencies.store.write('runners.offer', async (queries) => {
+    const { store, clock } = this.dependencies
+    const { jobs, uploads } = await store.write('runners.offer', async (queries) => {
+      const now = clock.now()
       // The write may have waited for others, and slots may have been taken meanwhile.
       const step = decideOffers(this.#facts(false))
-      const taken = step.kind === 'take' ? await takeQueued(queries, runnerId, fingerprint, step.count) : []
+      const taken = step.kind === 'take' ? await takeQueued(queries, runnerId, fingerprint, step.count, now) : []
       const ids = taken.map((job) => job.id)
       return { jobs: taken, uploads: await findJobFiles(queries, ids) }
     })

@@ -1,5 +1,6 @@
 import type { Dispatch, DispatchBefore } from '../../words/job-dispatch.js'
 import { type JobRow, parseJob } from './jobs.js'
+import { noteStage } from './job-stages.js'
 import type { Queries } from '../store.js'
 
 /** The columns of a job that are needed to offer it. */
@@ -64,12 +65,16 @@ export function moveDispatch<To extends Dispatch>(queries: Queries, from: readon
   return queries.updateTable('job').set({ dispatch: after }).where('dispatch', 'in', before)
 }
 
-/** Takes the longest waiting jobs of a runner out of the queue, to offer them to the owner of that key. */
+/**
+ * Takes the longest waiting jobs of a runner out of the queue, to offer them to the owner of that key.
+ * @param now of the service, in milliseconds since the epoch
+ */
 export async function takeQueued(
   queries: Queries,
   runnerId: number,
   runnerKey: string,
   most: number,
+  now: number,
 ): Promise<OfferableJob[]> {
   const next = await queries
     .selectFrom('job')
@@ -103,20 +108,25 @@ export async function takeQueued(
       'start_time',
     ])
     .execute()
+  const ids = taken.map(({ id }) => id)
+  await noteStage(queries, ids, 'offered', now)
   return taken.map(parseJob).sort((one, other) => one.id - other.id)
 }
 
 /** Puts an offered job back to its old place in the queue, unless it has ended. */
-export async function requeue(queries: Queries, jobId: number): Promise<void> {
-  await moveDispatch(queries, ['offered'], 'queued').where('id', '=', jobId).where('status', '=', 'running').execute()
+export async function requeue(queries: Queries, jobId: number, now: number): Promise<void> {
+  const move = moveDispatch(queries, ['offered'], 'queued').where('id', '=', jobId).where('status', '=', 'running')
+  const { numUpdatedRows } = await move.executeTakeFirst()
+  if (numUpdatedRows > 0n) await noteStage(queries, [jobId], 'queued', now)
 }
 
 /** The runner has the job now. @param epoch the connection on which it says so */
-export async function markClaimed(queries: Queries, jobId: number, epoch: number): Promise<void> {
-  await moveDispatch(queries, ['queued', 'offered', 'claimed'], 'claimed')
-    .set({ held_epoch: epoch })
-    .where('id', '=', jobId)
-    .execute()
+export async function markClaimed(queries: Queries, jobId: number, epoch: number, now: number): Promise<void> {
+  const claim = (from: readonly DispatchBefore<'claimed'>[]) =>
+    moveDispatch(queries, from, 'claimed').set({ held_epoch: epoch }).where('id', '=', jobId).executeTakeFirst()
+  const { numUpdatedRows } = await claim(['queued', 'offered'])
+  if (numUpdatedRows > 0n) await noteStage(queries, [jobId], 'claimed', now)
+  else await claim(['claimed'])
 }
 
 /**

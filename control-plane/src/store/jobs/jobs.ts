@@ -7,6 +7,7 @@ import { JOB_TYPES } from '../../words/job-type.js'
 import type { Queries } from '../store.js'
 import { DISPATCHES, type DISPATCH_OF_STATUS } from '../../words/job-dispatch.js'
 import type { JobTable } from '../schema.js'
+import { noteStage } from './job-stages.js'
 import { rowParser } from '../sql/row-parser.js'
 import { USER_TYPES } from '../../words/user-type.js'
 
@@ -120,6 +121,7 @@ export async function moveJob<To extends JobStatus>(queries: Queries, id: number
     .insertInto('job_transition')
     .values({ job_id: id, time: move.time, from_status: before.status, to_status: to, reason: move.reason })
     .execute()
+  if (changes.dispatch !== undefined) await noteStage(queries, [id], changes.dispatch, move.time)
   const standing = { status: to, reason: move.reason, end: endTime.end_time ?? null }
   if (isEnded(to)) {
     await noteJobEvent(queries, 'ended', { row: before, standing, at: move.time })

@@ -1,5 +1,6 @@
 import type { Insertable } from 'kysely'
 import type { JobTable } from '../schema.js'
+import { noteStage } from './job-stages.js'
 import type { Queries } from '../store.js'
 
 type JobColumns = Insertable<JobTable>
@@ -51,5 +52,6 @@ export async function insertJob(queries: Queries, job: NewJob): Promise<number> 
     .insertInto('job_stream')
     .values({ job_id: id, output_length: 0, shown_length: 0, events_length: 0, events_count: 0, shown_lines: 0 })
     .execute()
+  await noteStage(queries, [id], job.dispatch, job.start_time)
   return id
 }

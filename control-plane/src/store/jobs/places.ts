@@ -1,5 +1,6 @@
 import type { Queries } from '../store.js'
 import { moveDispatch } from './dispatch.js'
+import { noteStage } from './job-stages.js'
 import { type JobRow, parseJob } from './jobs.js'
 
 /** A job that waits for a place in its group. */
@@ -47,6 +48,8 @@ export async function findGroupsWaitedFor(queries: Queries): Promise<string[]> {
 }
 
 /** Gives a parked job a place. From now on it is on its way to its runner, or its child jobs may start. */
-export async function givePlace(queries: Queries, id: number, to: 'queued' | 'driven'): Promise<void> {
-  await moveDispatch(queries, ['parked'], to).set({ has_place: 1 }).where('id', '=', id).execute()
+export async function givePlace(queries: Queries, id: number, to: 'queued' | 'driven', now: number): Promise<void> {
+  const move = moveDispatch(queries, ['parked'], to).set({ has_place: 1 }).where('id', '=', id)
+  const { numUpdatedRows } = await move.executeTakeFirst()
+  if (numUpdatedRows > 0n) await noteStage(queries, [id], to, now)
 }

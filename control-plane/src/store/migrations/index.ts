@@ -37,6 +37,7 @@ import * as notifications from './044-notifications.js'
 import * as runnerAddresses from './045-runner-addresses.js'
 import * as runnerAddressNames from './046-runner-address-names.js'
 import * as databaseId from './048-database-id.js'
+import * as jobStages from './049-job-stages.js'
 
 /** Every step from an empty database to the present tables, in order. A released step never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -76,6 +77,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '045-runner-addresses': runnerAddresses,
   '046-runner-address-names': runnerAddressNames,
   '048-database-id': databaseId,
+  '049-job-stages': jobStages,
 }
 
 /** The table in which Kysely stores the steps that were done. */

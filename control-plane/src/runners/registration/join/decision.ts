@@ -14,6 +14,7 @@ import {
   trimDenied,
   updateRunner,
 } from '../../../store/runners/runners.js'
+import { noteAbsence } from '../../../store/jobs/job-stages.js'
 import { noteRunnerEvent } from '../../../store/service/notification-events.js'
 import type { RunnerTable } from '../../../store/schema.js'
 import type { Queries } from '../../../store/store.js'
@@ -146,6 +147,7 @@ async function acceptAgain(
 ): Promise<JoinDecision> {
   const { payload } = request
   if (request.rivalAnswers || !continuesIdentity(known, payload)) return refuseClone(queries, known, request)
+  await noteAbsence(queries, known.id, known.lastSeen, request.time)
   // A restarted agent does not drain yet. A reconnected one may drain already.
   const restarted = payload.generation > known.generation ? { draining: 0 } : {}
   const runner = await updateRunner(queries, known.id, known.state, {

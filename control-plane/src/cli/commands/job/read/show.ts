@@ -17,6 +17,7 @@ const LEFT_OUT = new Set([
   'time_limit',
   'estimate',
   'history',
+  'stages',
   'streams',
   'integrity',
 ])
