@@ -35,8 +35,16 @@ beforeAll(async () => {
     startProduct({
       config: CONFIG,
       withAgent: false,
-      forms: { 'way.yml': workflowForm('way'), 'steps.yml': STEPS },
+      forms: { 'way.yml': workflowForm('way'), 'ask.yml': workflowForm('ask'), 'steps.yml': STEPS },
       workflows: {
+        'ask.yml': workflowText('ask', {
+          build: { success: ['review'] },
+          review: {
+            approval: { title: 'Deploy?', message: 'Is the version <b>good</b>?', roles: ['default'], allowSelf: true },
+            success: ['live'],
+          },
+          live: {},
+        }),
         'way.yml': workflowText('way', {
           build: { success: ['check'], failure: ['tell'] },
           check: { success: ['live'], failure: ['tell'] },
@@ -69,7 +77,7 @@ test('the graph of a workflow goes with the workflow, and leads to the job of ea
   const nodeOf = (text: string) => graph.getByRole('listitem').filter({ hasText: text })
   await nodeOf('build').getByText('Running').waitFor()
   await nodeOf('live').getByText('Waiting').waitFor()
-  expect(await graph.getByRole('link').count()).toBe(1)
+  expect(await graph.getByRole('button').count()).toBe(5)
 
   // In columns: each node to the right of what it follows.
   const leftOf = async (name: string) => (await nodeOf(name).boundingBox())?.x ?? 0
@@ -91,10 +99,61 @@ test('the graph of a workflow goes with the workflow, and leads to the job of ea
   await list
     .getByRole('row', { name: /^check way\/check\.yml Failed.*live after a success; tell after a failure/ })
     .waitFor()
-  await nodeOf('check').getByRole('link', { name: 'check' }).press('Enter')
+
+  // A node opens all about it, and from there its job.
+  await nodeOf('check')
+    .getByRole('button', { name: /^check/ })
+    .press('Enter')
+  const drawer = page.getByRole('dialog', { name: 'Step check' })
+  await drawer.getByText('way/check.yml').waitFor()
+  await drawer.getByText(/^\S?\s*Failed$/).waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await drawer.waitFor({ state: 'detached' })
+  expect(await page.evaluate('document.activeElement.textContent')).toContain('check')
+  await page.keyboard.press('Enter')
+  await drawer.getByRole('link', { name: /^Job \d+$/ }).press('Enter')
   await page.getByRole('link', { name: `Job ${id}` }).waitFor()
   await page.getByRole('link', { name: 'Hosts and tasks' }).waitFor()
   expect(await page.getByRole('link', { name: 'Steps' }).count()).toBe(0)
+  expect(await admin.faults()).toEqual([])
+})
+
+test('an approval of a workflow is given or rejected at its node', async () => {
+  const { page } = admin
+  runner.scripts.set('ask/build.yml', { stats: { version: '4.2' } })
+  const [good, bad] = [await product.launch('ask'), await product.launch('ask')]
+  const drawerOf = (name: string) => page.getByRole('dialog', { name: `Step ${name}` })
+  const openNode = async (id: number, name: string) => {
+    await page.goto(`${product.address}/jobs/${id}/nodes`)
+    const graph = page.getByRole('region', { name: 'Graph of 3 steps' })
+    await graph.getByRole('listitem').filter({ hasText: 'Waiting for approval' }).waitFor()
+    await graph.getByRole('button', { name: new RegExp(`^${name}`) }).click()
+    return drawerOf(name)
+  }
+
+  const drawer = await openNode(good, 'review')
+  await drawer.getByText('Is the version good?').waitFor()
+  await drawer.getByText('These roles may approve it: default').waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  await drawer.getByRole('button', { name: 'Approve' }).click()
+  await drawer.getByText(/^Approved by admin/).waitFor()
+  await drawer.getByText('Successful').waitFor()
+  expect(await drawer.getByRole('button', { name: 'Approve' }).count()).toBe(0)
+  await drawer.getByRole('button', { name: 'Close' }).click()
+  await product.waitForEnd(good)
+  const node = page.getByRole('region', { name: 'Graph of 3 steps' }).getByRole('button', { name: /^build/ })
+  await node.click()
+  expect(await drawerOf('build').getByRole('region', { name: 'Published values' }).innerText()).toContain('4.2')
+
+  const rejected = await openNode(bad, 'review')
+  await rejected.getByRole('button', { name: 'Reject' }).click()
+  await page
+    .getByRole('dialog', { name: `Reject job ${bad}?` })
+    .getByRole('button', { name: 'Reject' })
+    .click()
+  await rejected.getByText(/^Rejected by admin/).waitFor()
+  expect((await product.waitForEnd(bad)).status).toBe('rejected')
   expect(await admin.faults()).toEqual([])
 })
 
@@ -107,6 +166,10 @@ test('the steps of a multistep job are a chain', async () => {
   const list = page.getByRole('region', { name: 'As a list' })
   await list.getByRole('row', { name: /^first steps\/first\.yml Failed.*second after either/ }).waitFor()
   await list.getByRole('row', { name: /^second steps\/second\.yml Successful –/ }).waitFor()
+  await page.getByRole('button', { name: /^first/ }).press('Enter')
+  const drawer = page.getByRole('dialog', { name: 'Step first' })
+  await drawer.getByText('steps/first.yml').waitFor()
+  await drawer.getByRole('link', { name: /^Job \d+$/ }).waitFor()
   expect(await admin.faults()).toEqual([])
 })
 

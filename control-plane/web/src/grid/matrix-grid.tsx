@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { courseWords } from '../words/en-course.js'
 import { type Cell, cellAfterKey, placeToSee, spanInSight } from './span.js'
@@ -58,13 +59,9 @@ export function SignLegend({ letters }: { readonly letters: ReadonlySet<string> 
   )
 }
 
-/** A table of tasks and hosts. Only the visible cells are on the page. The Tab key stops once at the table. */
-export function MatrixGrid({ hosts, tasks, hrefOf, letterOf, open }: MatrixGridProps) {
-  const grid = useRef<HTMLDivElement>(null)
+/** The visible part of an element that scrolls, in pixels, and a function that looks again. */
+function useSight(grid: RefObject<HTMLElement | null>) {
   const [sight, setSight] = useState({ left: 0, top: 0, width: 0, height: 0 })
-  const [wanted, setActive] = useState<Cell>({ row: 0, column: 0 })
-  const active = { row: Math.min(wanted.row, tasks.length - 1), column: Math.min(wanted.column, hosts.length - 1) }
-  const taskWidth = sight.width < NARROW ? TASK_WIDTH.narrow : TASK_WIDTH.wide
   const look = () => {
     const { current } = grid
     if (!current) return
@@ -80,7 +77,16 @@ export function MatrixGrid({ hosts, tasks, hrefOf, letterOf, open }: MatrixGridP
     if (grid.current) watch.observe(grid.current)
     return () => watch.disconnect()
   }, [])
+  return [sight, look] as const
+}
 
+/** A table of tasks and hosts. Only the visible cells are on the page. The Tab key stops once at the table. */
+export function MatrixGrid({ hosts, tasks, hrefOf, letterOf, open }: MatrixGridProps) {
+  const grid = useRef<HTMLDivElement>(null)
+  const [sight, look] = useSight(grid)
+  const [wanted, setActive] = useState<Cell>({ row: 0, column: 0 })
+  const active = { row: Math.min(wanted.row, tasks.length - 1), column: Math.min(wanted.column, hosts.length - 1) }
+  const taskWidth = sight.width < NARROW ? TASK_WIDTH.narrow : TASK_WIDTH.wide
   // As high as the longest name needs.
   const longest = useMemo(() => hosts.reduce((most, { length }) => Math.max(most, length), 0), [hosts])
   const headHeight = Math.min(HEAD.most, Math.max(HEAD.least, HEAD.padding + HEAD.letter * longest))
@@ -126,11 +132,25 @@ export function MatrixGrid({ hosts, tasks, hrefOf, letterOf, open }: MatrixGridP
         role="presentation"
         style={{ width: px(width), height: px(headHeight + tasks.length * CELL.height) }}
       >
-        <HostRow {...{ hosts, hrefOf, hostNumbers, taskWidth, headHeight }} />
+        <HostRow
+          hosts={hosts}
+          hrefOf={hrefOf}
+          hostNumbers={hostNumbers}
+          taskWidth={taskWidth}
+          headHeight={headHeight}
+        />
         {numbersIn(rows).map((task) => (
           <TaskRow
             key={task}
-            {...{ hosts, tasks, hrefOf, letterOf, task, hostNumbers, taskWidth, headHeight, active }}
+            hosts={hosts}
+            tasks={tasks}
+            hrefOf={hrefOf}
+            letterOf={letterOf}
+            task={task}
+            hostNumbers={hostNumbers}
+            taskWidth={taskWidth}
+            headHeight={headHeight}
+            active={active}
             open={openCell}
           />
         ))}

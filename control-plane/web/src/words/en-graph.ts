@@ -18,6 +18,15 @@ export const graphWords = {
     Record<string, string>
   >,
   then: (nodes: string, when: string) => `${nodes} ${when}`,
+  node: (identifier: string) => `Step ${identifier}`,
+  type: 'Type',
+  typeOf: {
+    step: 'Step',
+    job_template: 'Playbook',
+    workflow_job_template: 'Workflow',
+    workflow_approval_template: 'Approval',
+  } as Readonly<Record<string, string>>,
+  artifacts: 'Published values',
   allParents: 'waits for all links',
   nothing: 'Nothing of this job is planned.',
 }

@@ -1,15 +1,16 @@
 import type { Job, JobNodeList } from '@holdfast/client'
+import { useState } from 'preact/hooks'
 import { type DrawnLink, WHENS } from '../../grid/graph-layout.js'
 import { GraphView } from '../../grid/graph-view.js'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty } from '../../parts/content.js'
-import { Status } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Duration, Time } from '../../parts/time.js'
 import { graphWords } from '../../words/en-graph.js'
 import { words } from '../../words/en.js'
+import { NodeDrawer, NodeStatus } from './nodes-tab-drawer.js'
 
 type JobNode = JobNodeList['records'][number]
 
@@ -21,16 +22,35 @@ const TONES: Readonly<Record<string, string>> = {
 }
 
 /** The steps or nodes of a job that consists of other jobs: as a graph, and as a list. */
-export function NodesTab({ job: { id } }: { readonly job: Job }) {
+export function NodesTab({ job }: { readonly job: Job }) {
+  const { id } = job
+  const [opened, setOpened] = useState<string | null>(null)
   const answer = useAnswer(`nodes/${id}`, ['jobs'], (signal) => api.getJobNodes({ id }, { signal }))
   return (
     <Content answer={answer}>
-      {({ records }) => (records.length === 0 ? <Empty text={graphWords.nothing} /> : <Nodes nodes={records} />)}
+      {({ records }) => {
+        const node = records.find(({ identifier }) => identifier === opened)
+        return (
+          <>
+            {records.length === 0 ? (
+              <Empty text={graphWords.nothing} />
+            ) : (
+              <Nodes nodes={records} open={({ identifier }) => setOpened(identifier)} />
+            )}
+            {node && <NodeDrawer job={job} node={node} done={answer.reload} onClose={() => setOpened(null)} />}
+          </>
+        )
+      }}
     </Content>
   )
 }
 
-function Nodes({ nodes }: { readonly nodes: readonly JobNode[] }) {
+interface NodesProps {
+  readonly nodes: readonly JobNode[]
+  readonly open: (node: JobNode) => void
+}
+
+function Nodes({ nodes, open }: NodesProps) {
   const statuses = new Map(nodes.map(({ identifier, status }) => [identifier, status]))
   return (
     <>
@@ -41,10 +61,9 @@ function Nodes({ nodes }: { readonly nodes: readonly JobNode[] }) {
         hasFired={(link) => hasFired(link, statuses.get(link.from) ?? 'waiting')}
       >
         {(node) => (
-          <>
-            <JobLink node={node} text={node.identifier} />
-            <NodeStatus status={node.status} />
-          </>
+          <button type="button" title={node.name} aria-haspopup="dialog" onClick={() => open(node)}>
+            <span>{node.identifier}</span> <NodeStatus status={node.status} />
+          </button>
         )}
       </GraphView>
       <ul class="graph-legend soft">
@@ -87,7 +106,7 @@ function NodeRow({ node }: { readonly node: JobNode }) {
         <Time at={start} />
       </td>
       <td>{start === null ? words.none : <Duration start={start} end={status === 'running' ? null : end} />}</td>
-      <td class="number">{job === null ? words.none : <JobLink node={node} text={String(job)} />}</td>
+      <td class="number">{job === null ? words.none : <a href={addressOf(`/jobs/${job}`)}>{job}</a>}</td>
     </tr>
   )
 }
@@ -97,21 +116,6 @@ function followersText({ links }: JobNode): string {
     graphWords.then(links[when].join(', '), graphWords.when[when] ?? when),
   )
   return parts.length === 0 ? words.none : parts.join('; ')
-}
-
-function JobLink({ node: { job, name }, text }: { readonly node: JobNode; readonly text: string }) {
-  return job === null ? (
-    <span title={name}>{text}</span>
-  ) : (
-    <a href={addressOf(`/jobs/${job}`)} title={name}>
-      {text}
-    </a>
-  )
-}
-
-function NodeStatus({ status }: { readonly status: string }) {
-  const text = graphWords.status[status]
-  return text === undefined ? <Status status={status} /> : <span class="status off">{text}</span>
 }
 
 /** As the service decides it: a node that was skipped counts as a success. */

@@ -1,25 +1,36 @@
 import type { Job, JobOutline } from '@holdfast/client'
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { TimeBars, type TimeRow, type TimeView, zoomed } from '../../grid/time-bars.js'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty } from '../../parts/content.js'
-import { Status } from '../../parts/status.js'
-import { Time, durationText, localText } from '../../parts/time.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
 import { noTasksText } from './no-tasks.js'
+import { States } from './timeline-tab-states.js'
 
 /** Rows that are shown at first, and more at each press of the button. */
 const PAGE = 200
 
+const KINDS = ['task', 'host'] as const
+const ORDERS = ['started', 'slowest'] as const
+const ZOOMS = [
+  ['in', 2],
+  ['out', 0.5],
+  ['all', 0],
+] as const
+
 type OutlineRecord = JobOutline['records'][number]
 
-/** How long each status, play and task took. */
+/** How long each status, play, task and host took. */
 export function TimelineTab({ job }: { readonly job: Job }) {
   const { id } = job
-  const answer = useAnswer(`outline/${id}`, [], (signal) => api.getJobOutline({ id }, { signal }))
+  const [kind, setKind] = useState<(typeof KINDS)[number]>('task')
+  const [view, setView] = useState<TimeView>({ zoom: 1, isFolded: true })
+  const answer = useAnswer(`outline/${id}/${kind}`, [], (signal) =>
+    api.getJobOutline({ id, hosts: kind === 'host' }, { signal }),
+  )
   const state = `${job.streams?.events.count} ${job.status}`
   const [shownState, setShownState] = useState(state)
   useEffect(() => {
@@ -29,21 +40,56 @@ export function TimelineTab({ job }: { readonly job: Job }) {
   }, [state, answer.isLoading])
   return (
     <>
-      <States job={job} />
+      <Zoom view={view} setView={setView} />
+      <States job={job} view={view} setView={setView} />
       <h2>{courseWords.tasks}</h2>
       <Content answer={answer}>
-        {({ records, complete }) => (
+        {(outline) => (
           <>
-            {!complete && <p class="notice warn">{courseWords.incomplete}</p>}
-            {records.length === 0 ? (
+            {!outline.complete && <p class="notice warn">{courseWords.incomplete}</p>}
+            {outline.records.length === 0 ? (
               <Empty text={noTasksText(job)} />
             ) : (
-              <Records records={records} now={nowFor(job, records)} id={id} />
+              <Records
+                outline={outline}
+                now={nowFor(job, outline.records)}
+                id={id}
+                kind={kind}
+                setKind={setKind}
+                view={view}
+                setView={setView}
+              />
             )}
           </>
         )}
       </Content>
     </>
+  )
+}
+
+function Zoom({ view, setView }: { readonly view: TimeView; readonly setView: (view: TimeView) => void }) {
+  return (
+    <div class="inline">
+      {ZOOMS.map(([name, by]) => (
+        <button
+          key={name}
+          type="button"
+          aria-disabled={zoomed(view, by).zoom === view.zoom}
+          onClick={() => setView(zoomed(view, by))}
+        >
+          {courseWords.zoom[name]}
+        </button>
+      ))}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={view.isFolded}
+          onChange={({ currentTarget: { checked } }) => setView({ ...view, isFolded: checked })}
+        />
+        {courseWords.fold}
+      </label>
+      <span class="soft">{courseWords.zoomKeys}</span>
+    </div>
   )
 }
 
@@ -53,149 +99,123 @@ function nowFor({ place }: Job, records: readonly OutlineRecord[]): number {
   return place?.state === 'running' ? Math.max(last, Date.now()) : last
 }
 
-function States({ job }: { readonly job: Job }) {
-  const moves = job.history ?? []
-  // The first status is not a move: the job has it from its launch on.
-  const first = { time: job.start, to: moves[0]?.from ?? job.status, reason: null }
-  const states = [first, ...moves]
-  const start = Date.parse(job.start)
-  const times = states.map(({ time }) => Date.parse(time))
-  const isOpen = job.status === 'running' || job.status === 'approve'
-  const end = isOpen ? Date.now() : Math.max(...times, job.end === null ? start : Date.parse(job.end))
-  return (
-    <>
-      <h2>{courseWords.states}</h2>
-      <Bars
-        label={courseWords.states}
-        first={courseWords.state}
-        range={{ start, end }}
-        rows={states.map(({ time, to, reason }, index) => ({
-          key: `${time}${to}`,
-          name: (
-            <>
-              <Status status={to} /> {reason !== null && localText(reason)}
-            </>
-          ),
-          start: Date.parse(time),
-          // The last status stays.
-          end: times[index + 1] ?? (isOpen ? end : null),
-          tone: to === 'abandoned' ? 'abandoned' : isOpen && index === states.length - 1 ? 'open' : '',
-        }))}
-      />
-    </>
-  )
+interface RecordsProps {
+  readonly outline: JobOutline
+  /** The end of the picture. */
+  readonly now: number
+  /** The number of the job. */
+  readonly id: number
+  readonly kind: (typeof KINDS)[number]
+  readonly setKind: (kind: (typeof KINDS)[number]) => void
+  readonly view: TimeView
+  readonly setView: (view: TimeView) => void
 }
 
-function Records({ records, now, id }: { readonly records: readonly OutlineRecord[]; now: number; id: number }) {
-  const [order, setOrder] = useState<'started' | 'slowest'>('started')
-  const [most, setMost] = useState(PAGE)
-  const tookOf = ({ started, ended }: OutlineRecord) => (ended === null ? now : Date.parse(ended)) - Date.parse(started)
-  const sorted =
-    order === 'started'
-      ? records
-      : records.filter(({ kind }) => kind !== 'play').toSorted((one, other) => tookOf(other) - tookOf(one))
-  const start = Date.parse(records[0]?.started ?? '')
+function Records({ outline: { records, hosts = [] }, now, id, kind, setKind, view, setView }: RecordsProps) {
+  const [order, setOrder] = useState<(typeof ORDERS)[number]>('started')
+  const [shown, setShown] = useState(PAGE)
+  const isSlowest = order === 'slowest'
+  const tasks = records.filter((record) => record.kind !== 'play')
+  const rows =
+    kind === 'host'
+      ? hosts.map((host) => hostRow(host, id, now))
+      : (isSlowest ? tasks : records).map((record) => taskRow(record, id, now))
+  const sorted = isSlowest ? rows.toSorted((one, other) => (other.took ?? 0) - (one.took ?? 0)) : rows
   return (
     <>
-      <p class="inline">
-        <label>
-          {courseWords.order}
-          <select
-            value={order}
-            onChange={({ currentTarget: { value } }) => setOrder(value === 'slowest' ? 'slowest' : 'started')}
-          >
-            <option value="started">{courseWords.orderOf.started}</option>
-            <option value="slowest">{courseWords.orderOf.slowest}</option>
-          </select>
-        </label>
-        <span class="soft">{courseWords.clock}</span>
-      </p>
-      <Bars
+      <div class="inline">
+        <Choice label={courseWords.rows} names={courseWords.rowsOf} value={kind} values={KINDS} set={setKind} />
+        <Choice label={courseWords.order} names={courseWords.orderOf} value={order} values={ORDERS} set={setOrder} />
+        <span class="soft">
+          {courseWords.clock} {kind === 'host' && courseWords.busy}
+        </span>
+      </div>
+      <TimeBars
         label={courseWords.tasks}
-        first={courseWords.task}
-        range={{ start, end: now }}
-        rows={sorted.slice(0, most).map((record) => ({
-          key: String(record.id),
-          name: <RecordName record={record} id={id} />,
-          start: Date.parse(record.started),
-          end: record.ended === null ? now : Date.parse(record.ended),
-          tone: toneOf(record),
-        }))}
+        first={courseWords[kind === 'host' ? 'hostName' : 'task']}
+        range={{ start: Date.parse(records[0]?.started ?? ''), end: now }}
+        rows={sorted.slice(0, shown)}
+        busy={tasks.map((record) => rangeOf(record, now))}
+        view={view}
+        setView={setView}
       />
-      {sorted.length > most && (
-        <button type="button" onClick={() => setMost(most + PAGE)}>
-          {courseWords.more(Math.min(PAGE, sorted.length - most))}
+      {sorted.length > shown && (
+        <button type="button" onClick={() => setShown(shown + PAGE)}>
+          {courseWords.more(Math.min(PAGE, sorted.length - shown))}
         </button>
       )}
     </>
   )
 }
 
-function toneOf({ kind, ended, failed, unreachable }: OutlineRecord): BarRow['tone'] {
-  if (kind === 'play') return ended === null ? 'play open' : 'play'
-  if (failed + unreachable > 0) return 'bad'
-  return ended === null ? 'open' : ''
-}
-
-function RecordName({ record, id }: { readonly record: OutlineRecord; readonly id: number }) {
-  const { name, role, line } = record
-  const text = `${role === null ? '' : `${role} : `}${name ?? words.none}`
-  if (line === undefined || line === null) return <>{text}</>
-  // Ansible prints an empty line before each heading.
-  return <a href={addressOf(`/jobs/${id}#L${line + 2}`)}>{text}</a>
-}
-
-interface BarRow {
-  readonly key: string
-  readonly name: ComponentChildren
-  /** Milliseconds since the epoch; null: it is not over. */
-  readonly start: number
-  readonly end: number | null
-  /** `open`: it still goes on, and its end is only that of the picture. `abandoned`: nobody knew what went on. */
-  readonly tone: '' | 'play' | 'play open' | 'bad' | 'open' | 'abandoned'
-}
-
-interface BarsProps {
+interface ChoiceProps<Value extends string> {
   readonly label: string
-  readonly first: string
-  readonly range: { readonly start: number; readonly end: number }
-  readonly rows: readonly BarRow[]
+  readonly names: Readonly<Record<Value, string>>
+  readonly value: Value
+  readonly values: readonly Value[]
+  readonly set: (value: Value) => void
 }
 
-/** A table in which each row also has a bar: when it began, and how long it took. */
-function Bars({ label, first, range, rows }: BarsProps) {
-  const all = Math.max(1, range.end - range.start)
-  const percent = (ms: number) => `${Math.max(0, Math.min(100, (ms / all) * 100)).toFixed(2)}%`
+function Choice<Value extends string>({ label, names, value, values, set }: ChoiceProps<Value>) {
   return (
-    <div class="table timeline" role="region" aria-label={label} tabIndex={0}>
-      <table>
-        <caption class="hidden">{label}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{first}</th>
-            <th scope="col">{courseWords.started}</th>
-            <th scope="col">{courseWords.duration}</th>
-            <th scope="col">{courseWords.share}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ key, name, start, end, tone }) => (
-            <tr key={key}>
-              <td class={tone.startsWith('play') ? 'play' : undefined}>{name}</td>
-              <td class="number">
-                <Time at={new Date(start).toISOString()} />
-              </td>
-              <td class="number">{end === null ? words.none : durationText(end - start)}</td>
-              <td class="bar-cell">
-                <div
-                  class={`bar ${tone}`}
-                  style={{ marginLeft: percent(start - range.start), width: percent((end ?? range.end) - start) }}
-                />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <label>
+      {label}{' '}
+      <select
+        value={value}
+        onChange={({ currentTarget }) => set(values.find((one) => one === currentTarget.value) ?? value)}
+      >
+        {values.map((one) => (
+          <option key={one} value={one}>
+            {names[one]}
+          </option>
+        ))}
+      </select>
+    </label>
   )
+}
+
+const rangeOf = ({ started, ended }: OutlineRecord, now: number) => ({
+  start: Date.parse(started),
+  end: ended === null ? now : Date.parse(ended),
+})
+
+function taskRow(record: OutlineRecord, id: number, now: number): TimeRow {
+  const { name, role, line, kind, ended, failed, unreachable } = record
+  const text = `${role === null ? '' : `${role} : `}${name ?? words.none}`
+  // Ansible prints an empty line before each heading.
+  const href = typeof line === 'number' ? addressOf(`/jobs/${id}#L${line + 2}`) : undefined
+  const part = rangeOf(record, now)
+  const isOpen = ended === null
+  const tone = failed + unreachable > 0 ? 'bad' : isOpen ? 'open' : ''
+  return {
+    key: String(record.id),
+    name: href === undefined ? text : <a href={href}>{text}</a>,
+    start: part.start,
+    took: part.end - part.start,
+    parts: [part],
+    tone: kind === 'play' ? `play ${isOpen ? 'open' : ''}` : tone,
+    href,
+    output: courseWords.outputOf(text),
+  }
+}
+
+function hostRow(
+  { host, started, busy_ms: busy, spans, since, failed, unreachable }: NonNullable<JobOutline['hosts']>[number],
+  id: number,
+  now: number,
+): TimeRow {
+  const start = Date.parse(started)
+  const parts = spans.map(([from = 0, to = 0]) => ({ start: start + from, end: start + to }))
+  const open = since === null ? [] : [{ start: Date.parse(since), end: now }]
+  const href = addressOf(`/jobs/${id}?host=${encodeURIComponent(host)}`)
+  return {
+    key: host,
+    name: <a href={href}>{host}</a>,
+    start,
+    took: open.reduce((sum, one) => sum + one.end - one.start, busy),
+    parts: [...parts, ...open],
+    tone: failed + unreachable > 0 ? 'bad' : since === null ? '' : 'open',
+    href,
+    output: courseWords.ofHost(host),
+  }
 }
