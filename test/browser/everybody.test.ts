@@ -252,6 +252,8 @@ const pages = () => [
   `/forms/${LONG}`,
   '/approvals',
   '/runners',
+  '/runners/1',
+  '/runners/2',
   '/me',
   ...jobs.flatMap((id) => ['', '/tasks', '/timeline', '/values', '/history'].map((tab) => `/jobs/${id}${tab}`)),
   '/users',

@@ -17,6 +17,7 @@ const FormsPage = lazy(() => others().then(({ FormsPage: page }) => page))
 const FormPage = lazy(() => others().then(({ FormPage: page }) => page))
 const ApprovalsPage = lazy(() => others().then(({ ApprovalsPage: page }) => page))
 const RunnersPage = lazy(() => others().then(({ RunnersPage: page }) => page))
+const RunnerPage = lazy(() => others().then(({ RunnerPage: page }) => page))
 const MePage = lazy(() => others().then(({ MePage: page }) => page))
 const UsersPage = lazy(() => others().then(({ UsersPage: page }) => page))
 const UserPage = lazy(() => others().then(({ UserPage: page }) => page))
@@ -63,6 +64,7 @@ function Pages() {
       <Route path={addressOf(PAGES.form)} component={FormPage} />
       <Route path={addressOf(PAGES.approvals)} component={ApprovalsPage} />
       <Route path={addressOf(PAGES.runners)} component={RunnersPage} />
+      <Route path={addressOf(PAGES.runner)} component={RunnerPage} />
       <Route path={addressOf(PAGES.me)} component={MePage} />
       <Route path={addressOf(PAGES.users)} component={UsersPage} />
       <Route path={addressOf(PAGES.user)} component={UserPage} />

@@ -12,6 +12,7 @@ export const PAGES = {
   jobTab: '/jobs/:id/:tab',
   approvals: '/approvals',
   runners: '/runners',
+  runner: '/runners/:id',
   me: '/me',
   users: '/users',
   user: '/users/:id',

@@ -4,24 +4,19 @@ import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { session } from '../../live/session.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
-import { ActionButton } from '../../parts/dialog.js'
 import { Badge } from '../../parts/status.js'
-import { Time, bytesText, durationText } from '../../parts/time.js'
+import { Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
 import { runnerWords } from '../../words/en-runners.js'
 import { JoinTokens } from './join-tokens.js'
 import { Request } from './request.js'
+import { RunnerButtons } from './runner-buttons.js'
+import { Marks, RunnerState } from './runner-state.js'
 
-/** Difference of clocks that is worth a word, in milliseconds. */
-const SKEW_MS = 2000
-
-/** What a runner has not sent is worth a word when it is more than what running jobs have just written, in bytes. */
-const BACKLOG_BYTES = 1_000_000
-
-/** The runners: who asks to join, who is there, and what they do. */
+/** The runners: who asks to join, who is there, and what they do. Only admins get them. */
 export function RunnersPage() {
-  const answer = useAnswer('runners', ['runners', 'jobs'], (signal) => api.listRunners({}, { signal }))
+  const answer = useRunners()
   const { value } = session
-  const isAdmin = value.state === 'in' && value.user.roles.includes('admin')
   return (
     <>
       <PageTitle text={runnerWords.title} />
@@ -37,71 +32,59 @@ export function RunnersPage() {
                   <p class="soft">{runnerWords.requestsText}</p>
                   <ul class="cards">
                     {requests.map((runner) => (
-                      <Request key={runner.id} runner={runner} done={answer.reload} mayDecide={isAdmin} />
+                      <li key={runner.id}>
+                        <Request runner={runner} all={records} done={answer.reload} />
+                      </li>
                     ))}
                   </ul>
                 </section>
               )}
-              {records.length === 0 ? (
-                <Empty text={runnerWords.empty} />
-              ) : (
-                others.length > 0 && <RunnerTable runners={others} isAdmin={isAdmin} done={answer.reload} />
+              {records.length === 0 && <Empty text={runnerWords.empty} />}
+              {others.length > 0 && (
+                <Table
+                  caption={runnerWords.caption}
+                  columns={[...Object.values(runnerWords.columns), runnerWords.actions]}
+                >
+                  {others.map((runner) => (
+                    <RunnerRow key={runner.id} runner={runner} all={records} done={answer.reload} />
+                  ))}
+                </Table>
               )}
             </>
           )
         }}
       </Content>
-      {isAdmin && <JoinTokens />}
+      {value.state === 'in' && value.user.roles.includes('admin') && <JoinTokens />}
     </>
   )
 }
 
-interface TableProps {
-  readonly isAdmin: boolean
+/** Every runner and every request. */
+export function useRunners() {
+  return useAnswer('runners', ['runners', 'jobs'], (signal) => api.listRunners({}, { signal }))
+}
+
+function RunnerRow({
+  runner,
+  all,
+  done,
+}: {
+  readonly runner: Runner
+  readonly all: readonly Runner[]
   readonly done: () => void
-}
-
-function RunnerTable({ runners, isAdmin, done }: TableProps & { readonly runners: readonly Runner[] }) {
-  return (
-    <div class="table" role="region" aria-label={runnerWords.caption} tabIndex={0}>
-      <table>
-        <caption class="hidden">{runnerWords.caption}</caption>
-        <thead>
-          <tr>
-            {Object.entries(runnerWords.columns).map(([name, text]) => (
-              <th key={name} scope="col">
-                {text}
-              </th>
-            ))}
-            {isAdmin && <th scope="col">{runnerWords.actions}</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {runners.map((runner) => (
-            <RunnerRow key={runner.id} runner={runner} isAdmin={isAdmin} done={done} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-function RunnerRow({ runner, isAdmin, done }: TableProps & { readonly runner: Runner }) {
+}) {
   return (
     <tr>
       <td>
-        <strong>{runner.name}</strong> {runner.is_default && <Badge tone="run" text={runnerWords.isDefault} />}
+        <a class="plain" href={addressOf(`/runners/${runner.id}`)}>
+          {runner.name}
+        </a>{' '}
+        {runner.is_default && <Badge tone="run" text={runnerWords.isDefault} />}
         {runner.description !== '' && <span class="soft reason">{runner.description}</span>}
       </td>
       <td>
         <RunnerState runner={runner} />
-        {runner.clone !== null && <p class="notice bad">{runnerWords.clone}</p>}
-        {Math.abs(runner.clock_skew_ms) > SKEW_MS && (
-          <span class="soft reason">{runnerWords.skew(durationText(Math.abs(runner.clock_skew_ms)))}</span>
-        )}
-        {runner.spool_bytes > BACKLOG_BYTES && (
-          <span class="soft reason">{runnerWords.backlog(bytesText(runner.spool_bytes))}</span>
-        )}
+        <Marks runner={runner} all={all} />
       </td>
       <td>
         <a href={addressOf(`/jobs?runner=${encodeURIComponent(runner.name)}`)} title={runnerWords.jobsOf}>
@@ -113,87 +96,9 @@ function RunnerRow({ runner, isAdmin, done }: TableProps & { readonly runner: Ru
         <Time at={runner.last_seen} />
       </td>
       <td>{runner.host}</td>
-      {isAdmin && (
-        <td>
-          <RunnerButtons runner={runner} done={done} />
-        </td>
-      )}
+      <td>
+        <RunnerButtons runner={runner} done={done} />
+      </td>
     </tr>
-  )
-}
-
-function RunnerState({ runner }: { readonly runner: Runner }) {
-  if (runner.state === 'denied') return <Badge tone="off" text={runnerWords.denied} />
-  if (runner.state === 'revoked') return <Badge tone="bad" text={runnerWords.revoked} />
-  if (!runner.enabled) return <Badge tone="off" text={runnerWords.disabled} />
-  if (!runner.online) return <Badge tone="warn" text={runnerWords.offline} />
-  return runner.draining ? (
-    <Badge tone="wait" text={runnerWords.draining} />
-  ) : (
-    <Badge tone="ok" text={runnerWords.online} />
-  )
-}
-
-function RunnerButtons({ runner, done }: { readonly runner: Runner; readonly done: () => void }) {
-  const { id, name, enabled } = runner
-  const remove = (
-    <ActionButton
-      text={runnerWords.remove}
-      tone="danger"
-      ask={{ title: runnerWords.removeTitle(name), text: runnerWords.removeText }}
-      act={async () => {
-        await api.deleteRunner({ id })
-        done()
-      }}
-    />
-  )
-  if (runner.state !== 'approved') {
-    return (
-      <span class="buttons">
-        {runner.state === 'revoked' && (
-          <ActionButton
-            text={runnerWords.reinstate}
-            ask={{ title: runnerWords.reinstateTitle(name), text: runnerWords.reinstateText }}
-            act={async () => {
-              await api.reinstateRunner({ id })
-              done()
-            }}
-          />
-        )}
-        {remove}
-      </span>
-    )
-  }
-  const change = async (body: { enabled?: boolean; is_default?: boolean }) => {
-    await api.changeRunner({ id, body })
-    done()
-  }
-  return (
-    <span class="buttons">
-      {runner.clone !== null && (
-        <ActionButton
-          text={runnerWords.accept}
-          ask={{ title: runnerWords.acceptTitle(name), text: runnerWords.acceptText }}
-          act={async () => {
-            await api.acceptRunner({ id })
-            done()
-          }}
-        />
-      )}
-      <ActionButton
-        text={runner.is_default ? runnerWords.clearDefault : runnerWords.makeDefault}
-        act={() => change({ is_default: !runner.is_default })}
-      />
-      <ActionButton text={enabled ? runnerWords.stop : runnerWords.start} act={() => change({ enabled: !enabled })} />
-      <ActionButton
-        text={runnerWords.revoke}
-        tone="danger"
-        ask={{ title: runnerWords.revokeTitle(name), text: runnerWords.revokeText }}
-        act={async () => {
-          await api.revokeRunner({ id })
-          done()
-        }}
-      />
-    </span>
   )
 }
