@@ -1,33 +1,26 @@
-import { signal } from '@preact/signals'
+import { computed, effect } from '@preact/signals'
+import { keptChoice } from './kept.js'
 
 /** The colours that somebody chose for this browser. */
 export type Theme = 'system' | 'light' | 'dark'
 
-const KEY = 'holdfast-theme'
-const isTheme = (text: unknown): text is Theme => text === 'light' || text === 'dark'
+const chosen = keptChoice('holdfast-theme')
 
 /** The colours of now. */
-export const theme = signal<Theme>('system')
+export const theme = computed<Theme>(() =>
+  chosen.value === 'light' || chosen.value === 'dark' ? chosen.value : 'system',
+)
 
-/** Takes the colours that were chosen before. */
+/** Shows the page in the chosen colours, also when they change. */
 export function startTheme(): void {
-  try {
-    const stored = localStorage.getItem(KEY)
-    setTheme(isTheme(stored) ? stored : 'system')
-  } catch {
-    // A browser that stores nothing for this page shows the colours of the system.
-  }
+  effect(() => {
+    const { dataset } = document.documentElement
+    if (theme.value === 'system') delete dataset.theme
+    else dataset.theme = theme.value
+  })
 }
 
-/** Changes the colours, and keeps the choice in this browser. */
+/** Changes the colours of every page of this browser. */
 export function setTheme(next: Theme): void {
-  theme.value = next
-  if (next === 'system') delete document.documentElement.dataset.theme
-  else document.documentElement.dataset.theme = next
-  try {
-    if (next === 'system') localStorage.removeItem(KEY)
-    else localStorage.setItem(KEY, next)
-  } catch {
-    // The choice could not be stored. It counts for this page only.
-  }
+  chosen.value = next === 'system' ? '' : next
 }

@@ -1,6 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { outputOf } from '../live/job-output.js'
+import { hasLetterKeys, setLetterKeys } from '../live/letter-keys.js'
 import type { OutputSource } from '../live/output-source.js'
+import { timeText } from '../parts/time.js'
 import { words } from '../words/en.js'
 import { type LogNews, type LogSession, startLog } from './log-session.js'
 import { LogFind, LogKeys, LogTools } from './log-tools.js'
@@ -9,9 +11,6 @@ const text = words.log
 
 /** The status line speaks at most this often, in milliseconds. */
 const SPEAK_MS = 10_000
-
-/** Where this browser keeps whether keys of one letter are on. */
-const LETTERS_KEY = 'holdfast.letter-keys'
 
 const NOTHING: LogNews = {
   lines: 0,
@@ -45,14 +44,11 @@ interface LogViewProps {
 export function LogView({ jobId, bytes = 0, isOver = false, source: given }: LogViewProps) {
   const [news, setNews] = useState(NOTHING)
   const [isFinding, setFinding] = useState(false)
-  const [hasLetters, setLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off')
   const scroller = useRef<HTMLDivElement>(null)
   const space = useRef<HTMLDivElement>(null)
   const sheet = useRef<HTMLDivElement>(null)
   const session = useRef<LogSession>(null)
   const keys = useRef<HTMLDialogElement>(null)
-  const letters = useRef(hasLetters)
-  letters.current = hasLetters
   const source = useMemo(() => given ?? outputOf(jobId), [jobId, given])
 
   useLayoutEffect(() => {
@@ -60,7 +56,7 @@ export function LogView({ jobId, bytes = 0, isOver = false, source: given }: Log
     const started = startLog(
       { scroller: scroller.current, space: space.current, sheet: sheet.current },
       source,
-      { find: () => setFinding(true), help: () => keys.current?.showModal(), hasLetters: () => letters.current },
+      { find: () => setFinding(true), help: () => keys.current?.showModal(), hasLetters: () => hasLetterKeys.peek() },
       (next) => setNews((before) => (JSON.stringify(before) === JSON.stringify(next) ? before : next)),
       isOver,
     )
@@ -71,11 +67,6 @@ export function LogView({ jobId, bytes = 0, isOver = false, source: given }: Log
     }
   }, [source])
   useEffect(() => session.current?.expect(bytes), [bytes])
-
-  function keepLetters(isOn: boolean): void {
-    localStorage.setItem(LETTERS_KEY, isOn ? 'on' : 'off')
-    setLetters(isOn)
-  }
 
   function closeFind(): void {
     session.current?.model.find('', false)
@@ -113,7 +104,7 @@ export function LogView({ jobId, bytes = 0, isOver = false, source: given }: Log
         )}
       </div>
       <LogStatus news={news} isPart={given !== undefined} />
-      <LogKeys dialog={keys} hasLetters={hasLetters} onLetters={keepLetters} />
+      <LogKeys dialog={keys} hasLetters={hasLetterKeys.value} onLetters={setLetterKeys} />
     </div>
   )
 }
@@ -163,7 +154,7 @@ function LogStatus({ news, isPart }: { readonly news: LogNews; readonly isPart: 
 
 function sentenceOf({ state, lines, bytes }: LogNews, isPart: boolean): string {
   if (state.kind === 'refused') return state.error.message
-  if (state.kind === 'cut') return text.cut(new Date(state.since).toLocaleTimeString())
+  if (state.kind === 'cut') return text.cut(timeText(state.since))
   if (isPart) return text.lines(lines)
   if (bytes === 0) return state.kind === 'ended' ? text.emptyEnded : text.empty
   return `${text.lines(lines)} · ${state.kind === 'ended' ? text.ended : text.reading}`

@@ -1,4 +1,5 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
+import { keptChoice } from '../live/kept.js'
 import { words } from '../words/en.js'
 
 const SECOND = 1000
@@ -11,13 +12,31 @@ setInterval(() => {
   if (!document.hidden) now.value = Date.now()
 }, SECOND)
 
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
-/** All of a time, with the time zone in which the page shows times. */
-const whole = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
-const day = new Intl.DateTimeFormat('en-GB', { day: '2-digit', month: 'short', year: 'numeric' })
+/** The time zone of all shown times, by its name; empty: the one of the browser. */
+export const zone = keptChoice('holdfast-zone')
+
+const formats = computed(() => {
+  try {
+    return formatsIn(zone.value || undefined)
+  } catch {
+    // Another release of the browser knew this zone.
+    return formatsIn(undefined)
+  }
+})
+
+function formatsIn(timeZone: string | undefined) {
+  const formatOf = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { ...options, timeZone })
+  return {
+    clock: formatOf({ hour: '2-digit', minute: '2-digit', second: '2-digit' }),
+    day: formatOf({ day: '2-digit', month: 'short', year: 'numeric' }),
+    /** All of a time, with its zone. */
+    whole: formatOf({ dateStyle: 'full', timeStyle: 'long' }),
+  }
+}
 
 /** `12:03:10`, with the day when it is not today. */
 export function timeText(time: string | number): string {
+  const { clock, day } = formats.value
   const date = new Date(time)
   const isToday = day.format(date) === day.format(Date.now())
   return isToday ? clock.format(date) : `${day.format(date)}, ${clock.format(date)}`
@@ -53,7 +72,7 @@ export function bytesText(bytes: number): string {
 export function Time({ at }: { readonly at: string | null }) {
   if (at === null) return <>{words.none}</>
   return (
-    <time dateTime={at} title={whole.format(new Date(at))}>
+    <time dateTime={at} title={formats.value.whole.format(new Date(at))}>
       {timeText(at)}
     </time>
   )

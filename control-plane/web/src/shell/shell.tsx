@@ -6,10 +6,10 @@ import { useAnswer } from '../live/answer.js'
 import { api } from '../live/api.js'
 import { connection, newerVersion, tellOver } from '../live/live.js'
 import { noteOver, session } from '../live/session.js'
-import { type Theme, setTheme, theme } from '../live/theme.js'
 import { PageTitle } from '../parts/content.js'
 import { Dialog } from '../parts/dialog.js'
 import { Failure } from '../parts/failure.js'
+import { ThemeSelect } from '../parts/theme-select.js'
 import { timeText } from '../parts/time.js'
 import { userName } from '../parts/user-name.js'
 import { words } from '../words/en.js'
@@ -128,7 +128,10 @@ function Head({ username, isAdmin }: { readonly username: string; readonly isAdm
           )}
         </nav>
         <div class="own">
-          <ThemeChoice />
+          <label class="theme">
+            <span class="hidden">{words.theme.label}</span>
+            <ThemeSelect />
+          </label>
           <a href={addressOf('/me')} title={words.nav.me}>
             {username}
           </a>
@@ -152,19 +155,6 @@ async function signOut() {
   noteOver()
   if (logoutUrl) location.assign(logoutUrl)
   else location.assign(addressOf('/sign-in'))
-}
-
-function ThemeChoice() {
-  return (
-    <label class="theme">
-      <span class="hidden">{words.theme.label}</span>
-      <select value={theme.value} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
-        <option value="system">{words.theme.system}</option>
-        <option value="light">{words.theme.light}</option>
-        <option value="dark">{words.theme.dark}</option>
-      </select>
-    </label>
-  )
 }
 
 /** Messages about the connection and the release, in a place where nothing else moves. */

@@ -8,7 +8,12 @@ export const meWords = {
   groupsLeftOut: (count: number) =>
     `${count} more groups were too many, or their names too long, to be kept. No role names them.`,
   kind: 'Kind',
+  browser: 'This browser',
+  browserText: 'These choices are kept in this browser only, until you sign out.',
+  theme: 'Colours of the pages',
   zone: 'Time zone of all times',
+  ownZone: (zone: string) => `As this browser: ${zone}`,
+  letterKeys: 'Keys of one letter work in the output of jobs',
   password: 'Change the password',
   current: 'Current password',
   next: 'New password',

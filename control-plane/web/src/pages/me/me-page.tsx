@@ -10,6 +10,7 @@ import { Time } from '../../parts/time.js'
 import { meWords } from '../../words/en-me.js'
 import { words } from '../../words/en.js'
 import { ApiTokens } from './api-tokens.js'
+import { BrowserChoices } from './browser-choices.js'
 
 /** Who is signed in, their password, and where else they are signed in. */
 export function MePage() {
@@ -42,12 +43,9 @@ export function MePage() {
             {user.groupsLeftOut && <p class="soft">{meWords.groupsLeftOut(user.groupsLeftOut)}</p>}
           </dd>
         </div>
-        <div>
-          <dt>{meWords.zone}</dt>
-          <dd>{Intl.DateTimeFormat().resolvedOptions().timeZone}</dd>
-        </div>
       </dl>
       {user.passwordMustChange && <p class="notice warn">{words.signIn.mustChange}</p>}
+      <BrowserChoices />
       {user.type === 'local' && <Password />}
       {!user.passwordMustChange && <Sessions />}
       {!user.passwordMustChange && <ApiTokens mayMake={user.options.allowApiTokens === true} />}
