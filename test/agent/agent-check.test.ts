@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cleanEnvironment, startProgram } from '../support/process.js'
 import { AGENT } from '../support/product.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
@@ -113,6 +113,33 @@ test.runIf(process.getuid?.() === 0)(
     expect(code).toBe(1)
   },
 )
+
+test.runIf(process.getuid?.() === 0)('jobs that cannot have users of their own', async () => {
+  const { code, said } = await check({ RTE_ISOLATION: 'user', RTE_ISOLATION_USERS: 'nobody-has-this' })
+  expect(said).toMatch(/^PROBLEM {2}isolation: .*there is no user nobody-has-this.*\n +-> docs\/isolation\.md/m)
+  expect(code).toBe(1)
+})
+
+const noDisk = process.getuid?.() === 0 ? whyNoDisk() : 'only root mounts a disk'
+test.skipIf(noDisk !== null)('a disk with little room, and a full one', async () => {
+  const state = join(folder, 'on-a-disk')
+  mkdirSync(state)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=700', 'tmpfs', state])
+  onTestFinished(() => void execFileSync('umount', [state]))
+  const little = await check({ RTE_STATE_PATH: state })
+  expect(little.said).toMatch(/^warning {2}disk: \d MiB free for output .*\n +-> make room below /m)
+  expect(little.code).toBe(0)
+  expect(spawnSync('dd', ['if=/dev/zero', `of=${join(state, 'full')}`, 'bs=64k']).status).toBe(1)
+  const full = await check({ RTE_STATE_PATH: state })
+  expect(full.said).toMatch(/^PROBLEM {2}disk: full: no job is taken\n +-> make room below /m)
+  expect(full.code).toBe(1)
+})
+
+/** Why no disk can be mounted here; null: one can. */
+function whyNoDisk(): string | null {
+  const words = ['--mount', 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', '/mnt']
+  return spawnSync('unshare', words).status === 0 ? null : 'this machine does not let root mount'
+}
 
 test('a setting that does not exist is said, by the check and in the log of the agent', async () => {
   const { code, said } = await check({ RTE_MAXJOBS: '3', RTE_JOIN_TOKEN_FILE: '', RTE_COLOUR: 'red' })
