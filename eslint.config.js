@@ -5,8 +5,12 @@ import rooms from './scripts/lint/rooms.config.js'
 /** No function is longer than this, in lines. */
 const MAX_FUNCTION_LINES = 80
 
-const SPREADS_OF_LITERALS = ['ObjectExpression', 'ArrayExpression'].map((literal) => ({
-  selector: `SpreadElement > ${literal}`,
+const SPREADS_OF_LITERALS = [
+  'SpreadElement > ObjectExpression',
+  'SpreadElement > ArrayExpression',
+  'JSXSpreadAttribute > ObjectExpression',
+].map((selector) => ({
+  selector,
   message: 'a spread of a literal says nothing: write its members where it stands',
 }))
 
