@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
 import { newQuickPerson } from './run-cli.js'
 
@@ -87,6 +87,16 @@ describe('a refused launch', () => {
     expect(stderr).toMatch(/amonut.*amount/)
     expect(stderr).not.toContain('{')
   })
+})
+
+it('a launch that is not refused warns of a value for which the form has no field', async () => {
+  const forms = { 'order.yml': ORDER, 'disk.yml': DISK }
+  const lax = await startServer({ forms, settings: { LAUNCH_UNKNOWN_FIELDS: 'warn' } })
+  onTestFinished(() => lax.close())
+  const person = newQuickPerson({ HOLDFAST_TOKEN: lax.admin, HOLDFAST_SERVER: lax.url })
+  const { code, stderr } = await person.run(['job', 'launch', 'Order', '-e', 'host=a', '-e', 'amonut=3'])
+  expect(code).toBe(0)
+  expect(stderr).toContain('Warning: the form has no field called amonut; these values are not used.\n')
 })
 
 it.each([
