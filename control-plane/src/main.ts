@@ -18,6 +18,7 @@ import { carryJobsOver, composeJobs } from './jobs/compose.js'
 import type { JobEnds } from './jobs/record/sequence-port.js'
 import { composeLive } from './live/compose.js'
 import { createLog } from './ground/log.js'
+import { setLogLevel } from './log-level-file.js'
 import { createMetrics } from './metrics/metrics.js'
 import { composeNodes } from './nodes/compose.js'
 import type { Nodes } from './nodes/nodes.js'
@@ -70,7 +71,7 @@ export interface ControlPlane {
   /** Where it listens, with the base URL. */
   readonly address: string
   readonly parts: ControlPlaneParts
-  /** Reads certificate, key and config.yaml anew. Forms and credentials are looked at when they are used. */
+  /** Reads certificate, key, config.yaml and the level of the log anew. Forms and credentials are looked at when they are used. */
   reload(): Promise<void>
   close(): Promise<void>
 }
@@ -110,6 +111,7 @@ export async function startControlPlane(
   const parts = await buildControlPlane(settings, overrides)
   const { close } = parts
   try {
+    await setLogLevel(settings, parts.ground.log)
     const listening = await parts.app.listen({ port: settings.port, host: settings.listenHost })
     const address = listening + settings.baseUrl.replace(/\/+$/, '')
     await parts.nodes.start(`${hostname()}:${new URL(listening).port || settings.port}`)
@@ -118,6 +120,7 @@ export async function startControlPlane(
     const reload = async (): Promise<void> => {
       await reloadTlsFiles(settings.tls, parts.app.server, parts.ground.log)
       await parts.auth.roles.current()
+      await setLogLevel(settings, parts.ground.log)
     }
     return { address, parts, reload, close }
   } catch (error) {

@@ -352,6 +352,11 @@ export const CONTROL_PLANE_SETTINGS = {
     default: 'info',
     meaning: 'level of the least important lines that are logged',
   },
+  LOG_LEVEL_FILE: {
+    kind: 'text',
+    default: null,
+    meaning: 'file with one of these levels, which wins over LOG_LEVEL; it is read at the start and at each reload',
+  },
   LOG_FORMAT: {
     kind: 'choice',
     choices: ['text', 'json'],

@@ -54,6 +54,8 @@ export interface ControlPlaneSettings
   readonly port: number
   readonly listenHost: string
   readonly logLevel: LogLevel
+  /** Its level wins; null: there is no such file. */
+  readonly logLevelFile: string | null
   readonly logFormat: 'text' | 'json'
 }
 
@@ -142,6 +144,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     runnerLostMs: number('RTE_LOST_SECONDS') * 1000,
     runnerHeartbeatMs: number('RTE_HEARTBEAT_SECONDS') * 1000,
     logLevel: raw.LOG_LEVEL as LogLevel,
+    logLevelFile: raw.LOG_LEVEL_FILE === null ? null : path('LOG_LEVEL_FILE'),
     logFormat: (raw.LOG_FORMAT ?? (isTerminal ? 'text' : 'json')) as 'text' | 'json',
     settingsInForce: settingsInForce(raw, sources),
   })

@@ -415,5 +415,6 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
     changed: 33_000,
   },
   LOG_LEVEL: { file: 'e2e/secrets.test.ts', title: "LOG_LEVEL: 'trace'" },
+  LOG_LEVEL_FILE: { file: 'cli/serve.test.ts', title: 'LOG_LEVEL_FILE' },
   LOG_FORMAT: { file: 'cli/serve.test.ts', title: 'LOG_FORMAT' },
 }

@@ -94,6 +94,31 @@ it('SIGHUP ends nothing without a terminal', async () => {
   expect((await serving.ended).code).toBe(0)
 })
 
+it('SIGHUP reads the level of the log from LOG_LEVEL_FILE, which wins, and a wrong level changes nothing', async () => {
+  const file = join(newFolder(), 'level')
+  writeFileSync(file, 'info\n')
+  const serving = await startServing(newFolder(), [], { ...settings, LOG_LEVEL: 'error', LOG_LEVEL_FILE: file })
+  const reload = (level: string) => {
+    writeFileSync(file, level)
+    serving.process.kill('SIGHUP')
+  }
+  reload('loud\n')
+  const wrong = `could not reload and goes on as before: LOG_LEVEL_FILE: ${file} must have one of trace, debug, info`
+  await waitFor('the refusal', () => serving.stderr().includes(wrong))
+  reload('debug\n')
+  await waitFor('the new level', () => serving.stdout().includes('"before":"info"'))
+  expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
+  await waitFor('a line that only this level has', () => serving.stdout().includes('"path":"/api/v2/ready"'))
+  // Without a level in the file, the one of LOG_LEVEL counts.
+  reload('')
+  await waitFor('the level of the setting', () => serving.stdout().includes('"level":"error","before":"debug"'))
+  const lines = serving.stdout().split('\n').length
+  expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
+  serving.process.kill('SIGTERM')
+  expect((await serving.ended).code).toBe(0)
+  expect(serving.stdout().split('\n')).toHaveLength(lines)
+})
+
 it('stops in good order when nobody reads what it says any more', async () => {
   const serving = await startServing(newFolder())
   serving.process.stderr.destroy()
