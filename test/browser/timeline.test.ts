@@ -94,6 +94,11 @@ test('there is a bar for each host, slowest first or in order, and it leads to t
   expect(await tasks().locator('.bar.bad').count()).toBeGreaterThan(0)
   expect(await rows.nth(1).locator('.bar.bad').count()).toBeGreaterThan(0)
   expect(await accessFaults(page)).toEqual([])
+  // A name keeps its line when the bars need more room.
+  await button('Zoom in').click()
+  await waitFor('a larger table', async () => (await widthOf(tasks())) > 1)
+  expect((await tasks().getByRole('link', { name: 'web1' }).boundingBox())?.height).toBeLessThan(30)
+  await button('Show all').click()
   await tasks().getByTitle('All output of db1').click()
   await page.getByText('Only what was printed for db1.').waitFor()
 

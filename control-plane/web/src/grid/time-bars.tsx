@@ -171,7 +171,7 @@ function useZoomPlace(zoom: number) {
     if (!shown || !axis) return undefined
     const { clientWidth: width } = shown
     // The names stay at the left, whatever the table shows.
-    const names = shown.querySelector('th')?.offsetWidth ?? 0
+    const names = Math.min(shown.querySelector('th')?.offsetWidth ?? 0, width / 2)
     if (before.current.zoom !== zoom) {
       shown.scrollLeft = axis.offsetLeft + before.current.middle * axis.offsetWidth - (names + width) / 2
     }

@@ -37,7 +37,7 @@ export function States({ job, view, setView }: StatesProps) {
       start: from,
       took: until === null ? null : until - from,
       parts: [{ start: from, end: until ?? end }],
-      tone: to === 'abandoned' ? 'unknown' : isOpen && isLast ? 'open' : '',
+      tone: to === 'abandoned' ? 'unknown' : to === 'approve' ? 'idle' : isOpen && isLast ? 'open' : '',
     }
   })
   const stages = stagesOf(job, end)
