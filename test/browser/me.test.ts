@@ -98,14 +98,21 @@ test('keys of one letter are turned off and on for the output of every job', asy
   await output.getByText('one line').first().waitFor()
   const keys = page.getByRole('checkbox', { name: 'Keys of one letter work in the output of jobs' })
   const wrap = output.getByRole('button', { name: 'Wrap lines' })
-  const isOn = output.getByRole('checkbox', { name: 'Keys of one letter are on', includeHidden: true })
+  const list = output.getByRole('dialog', { name: 'Keys in the output' })
+  /** What the list of keys on the page of the job says. */
+  const isOn = async () => {
+    await output.getByRole('button', { name: 'Keys', exact: true }).click()
+    const isChecked = await list.getByRole('checkbox', { name: 'Keys of one letter are on' }).isChecked()
+    await list.getByRole('button', { name: 'Close' }).click()
+    return isChecked
+  }
   const log = output.getByRole('region', { name: 'Output', exact: true })
 
   await keys.uncheck()
-  await expect.poll(() => isOn.isChecked()).toBe(false)
+  await expect.poll(isOn).toBe(false)
   await log.press('w')
   await keys.check()
-  await expect.poll(() => isOn.isChecked()).toBe(true)
+  await expect.poll(isOn).toBe(true)
   // The key would wrap no longer if it had done something before.
   await log.press('w')
   await expect.poll(() => wrap.getAttribute('aria-pressed')).toBe('true')
@@ -113,7 +120,7 @@ test('keys of one letter are turned off and on for the output of every job', asy
   await keys.uncheck()
   await output.reload()
   await output.getByText('one line').first().waitFor()
-  expect(await isOn.isChecked()).toBe(false)
+  expect(await isOn()).toBe(false)
   await keys.check()
   expect(await ada.faults()).toEqual([])
   await output.close()
