@@ -4,8 +4,11 @@ import { type OutputSource, createGenerations } from './output-source.js'
 /** The output of a job, from the control plane that serves these pages. */
 export function outputOf(id: number): OutputSource {
   const generations = createGenerations()
-  const generationOf = ({ headers }: Response) =>
-    generations.of(Number(headers.get('x-output-generation')), headers.get('x-run-id') ?? '')
+  const stateOf = ({ headers }: Response) => ({
+    length: Number(headers.get('x-output-length')),
+    isOpen: headers.get('x-output-open') !== 'false',
+    generation: generations.of(Number(headers.get('x-output-generation')), headers.get('x-run-id') ?? ''),
+  })
   return {
     async index(signal) {
       const {
@@ -20,7 +23,7 @@ export function outputOf(id: number): OutputSource {
     },
     async part(offset, limit, signal) {
       const response = await api.getJobOutput({ id, offset, limit }, { signal })
-      return { bytes: new Uint8Array(await response.arrayBuffer()), generation: generationOf(response) }
+      return { ...stateOf(response), bytes: new Uint8Array(await response.arrayBuffer()) }
     },
     outline(after, signal) {
       return api.getJobOutline({ id, after }, { signal })
@@ -31,13 +34,7 @@ export function outputOf(id: number): OutputSource {
     },
     async follow(offset, signal) {
       const response = await api.getJobOutput({ id, offset, follow: true }, { signal })
-      return {
-        length: Number(response.headers.get('x-output-length')),
-        isOpen: response.headers.get('x-output-open') !== 'false',
-        generation: generationOf(response),
-        pieces: piecesOf(response),
-        cancel: async () => response.body?.cancel(),
-      }
+      return { ...stateOf(response), pieces: piecesOf(response), cancel: async () => response.body?.cancel() }
     },
   }
 }

@@ -32,6 +32,10 @@ export interface OutputIndex {
 export interface OutputPart {
   readonly bytes: Uint8Array
   readonly generation: number
+  /** Of the whole output, in bytes; undefined: the source does not know. */
+  readonly length?: number
+  /** True when more may come than `length`. */
+  readonly isOpen?: boolean
 }
 
 /** An answer that stays open while a job prints. */
@@ -75,7 +79,7 @@ export interface OutputSource {
   search(word: string, options: SearchOptions, signal: AbortSignal): Promise<OutputHits>
 }
 
-/** Whether asking again is of no use: not allowed, not there, nobody signed in. */
+/** Whether asking again is of no use: not allowed, not there, nobody signed in, no marks in it. */
 export function isRefusal(error: unknown): error is RefusedError {
-  return error instanceof RefusedError && [401, 403, 404].includes(error.status)
+  return error instanceof RefusedError && [401, 403, 404, 409].includes(error.status)
 }

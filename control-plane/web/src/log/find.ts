@@ -1,3 +1,5 @@
+import { countBefore } from './halves.js'
+
 /** A line in which something was found. */
 export type Hit = readonly [line: number, byte: number]
 
@@ -29,15 +31,7 @@ export function createHits(): Hits {
   let current = -1
 
   /** Number of hits before a line. */
-  function before(line: number): number {
-    let [low, high] = [0, lines.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((lines[middle] ?? 0) < line) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
+  const before = (line: number) => countBefore(lines.length, (index) => (lines[index] ?? 0) >= line)
 
   function go(place: number): number | null {
     if (lines.length === 0) return null

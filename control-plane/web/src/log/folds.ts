@@ -1,3 +1,5 @@
+import { countBefore } from './halves.js'
+
 /** A part of an output that can be folded: a play with its tasks, or a task with what it printed. */
 export interface Section {
   readonly id: number
@@ -50,18 +52,18 @@ class FoldedLines implements Folds {
   #from: number[] = []
   #to: number[] = []
   #before: number[] = []
-  readonly #hiddenBefore = (line: number): number => {
+  hiddenBefore(line: number): number {
     const range = this.#rangesUpTo(line) - 1
     if (range < 0) return 0
     return (this.#before[range] ?? 0) + Math.min(line, this.#to[range] ?? 0) - (this.#from[range] ?? 0)
   }
-  readonly #isHidden = (line: number): boolean => {
+  isHidden(line: number): boolean {
     const range = this.#rangesUpTo(line) - 1
     return range >= 0 && line < (this.#to[range] ?? 0)
   }
-  readonly #placeOf = (line: number): number => {
-    const place = line - this.#hiddenBefore(line)
-    return this.#isHidden(line) ? place - 1 : place
+  placeOf(line: number): number {
+    const place = line - this.hiddenBefore(line)
+    return this.isHidden(line) ? place - 1 : place
   }
 
   get sections() {
@@ -93,34 +95,17 @@ class FoldedLines implements Folds {
   }
 
   reveal(line: number) {
-    if (!this.#isHidden(line)) return false
+    if (!this.isHidden(line)) return false
     for (const { id, line: first, end } of this.#sections) if (first < line && line < end) this.#folded.delete(id)
     this.#rebuild()
     return true
   }
 
-  isHidden(line: number): boolean {
-    return this.#isHidden(line)
-  }
-
-  hiddenBefore(line: number): number {
-    return this.#hiddenBefore(line)
-  }
-
-  placeOf(line: number): number {
-    return this.#placeOf(line)
-  }
-
   lineAt(place: number) {
     // The number of ranges before the place: those of which the first hidden line has a smaller or equal place.
-    let [low, high] = [0, this.#from.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#from[middle] ?? 0) - (this.#before[middle] ?? 0) <= place) low = middle + 1
-      else high = middle
-    }
-    if (low === 0) return place
-    const range = low - 1
+    const isAfter = (range: number) => (this.#from[range] ?? 0) - (this.#before[range] ?? 0) > place
+    const range = countBefore(this.#from.length, isAfter) - 1
+    if (range < 0) return place
     return place + (this.#before[range] ?? 0) + (this.#to[range] ?? 0) - (this.#from[range] ?? 0)
   }
 
@@ -130,13 +115,8 @@ class FoldedLines implements Folds {
 
   sectionOf(line: number) {
     let found: Section | null = null
-    let [low, high] = [0, this.#sections.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#sections[middle]?.line ?? 0) <= line) low = middle + 1
-      else high = middle
-    }
-    for (let at = low - 1; at >= 0 && !found; at -= 1) {
+    const count = countBefore(this.#sections.length, (at) => (this.#sections[at]?.line ?? 0) > line)
+    for (let at = count - 1; at >= 0 && !found; at -= 1) {
       const section = this.#sections[at]
       if (section && line < section.end) found = section
     }
@@ -170,13 +150,7 @@ class FoldedLines implements Folds {
 
   /** Number of ranges that begin at or before a line. */
   #rangesUpTo(line: number): number {
-    let [low, high] = [0, this.#from.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#from[middle] ?? 0) <= line) low = middle + 1
-      else high = middle
-    }
-    return low
+    return countBefore(this.#from.length, (range) => (this.#from[range] ?? 0) > line)
   }
 }
 

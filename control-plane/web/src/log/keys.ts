@@ -3,13 +3,17 @@ import type { LogModel } from './log-model.js'
 /** The actions of keys that are not part of the model. */
 export interface KeyActions {
   readonly find: () => void
-  readonly help: () => void
-  readonly toggleTimes?: () => void
+  /** Does what is not loaded with the page: opens the menu of the line with the cursor, or the list of the keys. */
+  readonly more: (action: MoreAction) => void
+  readonly toggleTimes: () => void
   /** False: keys of one character do nothing. This is for people who control their computer by speech. */
   readonly hasLetters: () => boolean
   readonly rowHeight: () => number
   readonly pageHeight: () => number
 }
+
+/** What a view of an output loads when somebody asks for it. */
+export type MoreAction = 'menu' | 'keys'
 
 type Action = (model: LogModel, actions: KeyActions) => void
 
@@ -25,7 +29,9 @@ const LETTERS: Readonly<Record<string, Action>> = {
   n: (model) => model.moveHit(1),
   N: (model) => model.moveHit(-1),
   '/': (_model, actions) => actions.find(),
-  '?': (_model, actions) => actions.help(),
+  t: (_model, actions) => actions.toggleTimes(),
+  m: (_model, actions) => actions.more('menu'),
+  '?': (_model, actions) => actions.more('keys'),
 }
 
 const OTHERS: Readonly<Record<string, Action>> = {
@@ -37,6 +43,7 @@ const OTHERS: Readonly<Record<string, Action>> = {
   Home: (model) => model.toStart(),
   End: (model) => model.toEnd(),
   Enter: (model) => model.toggleFold(model.cursor),
+  ContextMenu: (_model, actions) => actions.more('menu'),
 }
 
 /** Does the action of a key. @returns false when the key has no action here, so that the browser handles it */
@@ -48,7 +55,9 @@ export function pressKey(event: KeyboardEvent, model: LogModel, actions: KeyActi
     actions.find()
     return true
   }
-  const action = OTHERS[event.key] ?? (actions.hasLetters() ? LETTERS[event.key] : undefined)
+  const action =
+    OTHERS[event.shiftKey && event.key === 'F10' ? 'ContextMenu' : event.key] ??
+    (actions.hasLetters() ? LETTERS[event.key] : undefined)
   action?.(model, actions)
   return action !== undefined
 }

@@ -12,6 +12,11 @@ export function linesOfHash(hash: string): LineRange | null {
   return { from: Math.max(0, Math.min(one, other)), to: Math.max(one, other) }
 }
 
+/** Whether an address names an event (`#E4711`), a task (`#T17`) or a host (`#H=web1`). */
+export function isNamedPlace(hash: string): boolean {
+  return /^#([ET]\d|H=.)/.test(hash)
+}
+
 /** The address of lines inside their page. */
 export function hashOfLines({ from, to }: LineRange): string {
   return from === to ? `#L${from + 1}` : `#L${from + 1}-${to + 1}`

@@ -39,6 +39,7 @@ export class LogModel {
   #hits = createHits()
   #word = ''
   #matchCase = false
+  #goesToHit = true
   #columns = 80
   #isWrapped = false
   #isFollowing = true
@@ -49,30 +50,6 @@ export class LogModel {
   #generation = 0
   #known = 0
   #sectionsAt = -1
-  /** Says that lines or their rows changed. */
-  readonly #grown = (): void => {
-    if (this.#store.generation !== this.#generation) this.#restart()
-    if (this.#isWrapped && this.#store.lines !== this.#known) this.#wrapped.grown()
-    this.#known = this.#store.lines
-    this.#search.grown()
-    this.#readSections()
-    this.#settle()
-  }
-  readonly #goTo = (line: number | null, place = 0.4): void => {
-    if (line === null) return
-    this.#leaveEnd()
-    this.#cursor = Math.max(0, Math.min(this.#store.lines - 1, line))
-    if (this.#folds.reveal(this.#cursor) && this.#isWrapped) this.#wrapped.changed()
-    this.#window.show(this.#cursor, place)
-    this.#onChange()
-  }
-  readonly #find = (next: string, exact: boolean): void => {
-    if (next === this.#word && exact === this.#matchCase) return
-    ;[this.#word, this.#matchCase] = [next, exact]
-    this.#hits = createHits()
-    this.#search.start(this.#word, this.#matchCase)
-    this.#onChange()
-  }
 
   constructor(source: OutputSource, onChange: () => void) {
     this.#source = source
@@ -81,12 +58,13 @@ export class LogModel {
     this.#plain = createPlainRows(() => this.#store.lines, this.#folds)
     this.#wrapped = createWrappedRows(this.#store, this.#folds, 80)
     this.#window = createLogWindow(this.#plain)
-    this.#reader = createBlockReader(this.#source, this.#store, () => this.#grown())
+    this.#reader = createBlockReader(this.#source, this.#store, () => this.grown())
     this.#search = createSearch(this.#source, this.#store, (found, isComplete) => {
       this.#hits.add(found, isComplete)
       // The first hit is shown as soon as it is known.
-      if (this.#hits.current === -1) this.#goTo(this.#hits.next(this.#cursor - 1))
-      else this.#onChange()
+      const next = this.#goesToHit && this.#hits.current === -1 ? this.#hits.next(this.#cursor - 1) : null
+      if (next === null) this.#onChange()
+      else this.goTo(next)
     })
   }
 
@@ -106,8 +84,14 @@ export class LogModel {
     return this.#window
   }
 
+  /** Says that lines or their rows changed. */
   grown(): void {
-    return this.#grown()
+    if (this.#store.generation !== this.#generation) this.#restart()
+    if (this.#isWrapped && this.#store.lines !== this.#known) this.#wrapped.grown()
+    this.#known = this.#store.lines
+    this.#search.grown()
+    this.#readSections()
+    this.#settle()
   }
 
   stop() {
@@ -194,7 +178,7 @@ export class LogModel {
   }
 
   toStart() {
-    return this.#goTo(0, 0)
+    return this.goTo(0, 0)
   }
 
   toEnd() {
@@ -216,7 +200,12 @@ export class LogModel {
   }
 
   goTo(line: number | null, place = 0.4): void {
-    return this.#goTo(line, place)
+    if (line === null) return
+    this.#leaveEnd()
+    this.#cursor = Math.max(0, Math.min(this.#store.lines - 1, line))
+    if (this.#folds.reveal(this.#cursor) && this.#isWrapped) this.#wrapped.changed()
+    this.#window.show(this.#cursor, place)
+    this.#onChange()
   }
 
   /** Marks lines, without a move. */
@@ -241,11 +230,11 @@ export class LogModel {
       by === 1
         ? sections.find((section) => this.#isSectionAfter(this.#cursor)(section) && isShown(section))
         : sections.findLast((section) => section.line < this.#cursor && isShown(section))
-    this.#goTo(found?.line ?? null, 0)
+    this.goTo(found?.line ?? null, 0)
   }
 
   moveHit(by: 1 | -1) {
-    this.#goTo(by === 1 ? this.#hits.next(this.#cursor) : this.#hits.previous(this.#cursor))
+    this.goTo(by === 1 ? this.#hits.next(this.#cursor) : this.#hits.previous(this.#cursor))
   }
 
   /**
@@ -260,11 +249,24 @@ export class LogModel {
       return section?.kind === 'task' && section.hasFailed
     }
     for (let line = this.#cursor + by; line >= 0 && line < this.#store.lines; line += by)
-      if (isFailure(line)) return this.#goTo(line)
+      if (isFailure(line)) return this.goTo(line)
   }
 
-  find(next: string, exact: boolean): void {
-    return this.#find(next, exact)
+  get word() {
+    return this.#word
+  }
+
+  get matchCase() {
+    return this.#matchCase
+  }
+
+  /** @param goesToHit false: what was found is only marked */
+  find(next: string, exact: boolean, goesToHit = true): void {
+    if (next === this.#word && exact === this.#matchCase) return
+    ;[this.#word, this.#matchCase, this.#goesToHit] = [next, exact, goesToHit]
+    this.#hits = createHits()
+    this.#search.start(this.#word, this.#matchCase)
+    this.#onChange()
   }
 
   toggleFold(line: number) {

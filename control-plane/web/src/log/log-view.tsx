@@ -1,16 +1,22 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { outputOf } from '../live/job-output.js'
-import { hasLetterKeys, setLetterKeys } from '../live/letter-keys.js'
+import { hasLetterKeys } from '../live/letter-keys.js'
 import type { OutputSource } from '../live/output-source.js'
 import { timeText } from '../parts/time.js'
 import { words } from '../words/en.js'
-import { type LogNews, type LogSession, startLog } from './log-session.js'
-import { LogFind, LogKeys, LogTools } from './log-tools.js'
+import type { ExtraParts, LogViewProps, MoreActions } from './extras-props.js'
+import type { MoreAction } from './keys.js'
+import { type LogNews, type LogSession, keptState, startLog } from './log-session.js'
+import { LogTools } from './log-tools.js'
 
 const text = words.log
 
 /** The status line speaks at most this often, in milliseconds. */
 const SPEAK_MS = 10_000
+
+/** What is not needed for the first lines is loaded so many milliseconds after them. */
+const MORE_MS = 100
 
 const NOTHING: LogNews = {
   lines: 0,
@@ -26,37 +32,30 @@ const NOTHING: LogNews = {
   currentHit: -1,
   isSearched: false,
   marks: [],
-  marked: null,
-  top: 0,
-}
-
-interface LogViewProps {
-  readonly jobId: number
-  /** Bytes of output that the job reports. When they are more than what is shown, the view reads on. */
-  readonly bytes?: number
-  /** The job had ended when its page was opened. */
-  readonly isOver?: boolean
-  /** Another output than the whole one of the job. */
-  readonly source?: OutputSource
+  times: 0,
+  generation: 0,
 }
 
 /** The output of a job: only a window of it is ever on the page, however long it is. */
-export function LogView({ jobId, bytes = 0, isOver = false, source: given }: LogViewProps) {
+export function LogView(view: LogViewProps) {
+  const { jobId, bytes, events, isOver, source: given } = view
   const [news, setNews] = useState(NOTHING)
-  const [isFinding, setFinding] = useState(false)
+  // A word that was looked for before the page was loaded again.
+  const sought = useRef(keptState()?.word ? keptState() : null)
+  const [isFinding, setFinding] = useState(sought.current !== null)
+  const { parts, actions, ask } = useParts(view.more)
   const scroller = useRef<HTMLDivElement>(null)
   const space = useRef<HTMLDivElement>(null)
   const sheet = useRef<HTMLDivElement>(null)
   const session = useRef<LogSession>(null)
-  const keys = useRef<HTMLDialogElement>(null)
-  const source = useMemo(() => given ?? outputOf(jobId), [jobId, given])
+  const source: OutputSource = useMemo(() => given ?? outputOf(jobId), [jobId, given])
 
   useLayoutEffect(() => {
     if (!scroller.current || !space.current || !sheet.current) return
     const started = startLog(
       { scroller: scroller.current, space: space.current, sheet: sheet.current },
       source,
-      { find: () => setFinding(true), help: () => keys.current?.showModal(), hasLetters: () => hasLetterKeys.peek() },
+      { find: () => setFinding(true), more: ask, hasLetters: () => hasLetterKeys.peek() },
       (next) => setNews((before) => (JSON.stringify(before) === JSON.stringify(next) ? before : next)),
       isOver,
     )
@@ -67,9 +66,11 @@ export function LogView({ jobId, bytes = 0, isOver = false, source: given }: Log
     }
   }, [source])
   useEffect(() => session.current?.expect(bytes), [bytes])
+  useLayoutEffect(() => session.current?.fit(), [news.times])
 
   function closeFind(): void {
     session.current?.model.find('', false)
+    sought.current = null
     setFinding(false)
     scroller.current?.focus()
   }
@@ -80,13 +81,17 @@ export function LogView({ jobId, bytes = 0, isOver = false, source: given }: Log
         news={news}
         session={session}
         onFind={() => setFinding(true)}
-        onHelp={() => keys.current?.showModal()}
+        onHelp={() => ask('keys')}
+        outcomes={events > 0 ? view.outcomes : null}
+        onOutcome={view.onOutcome}
       />
-      {isFinding && <LogFind news={news} session={session} onClose={closeFind} />}
+      {isFinding && parts && (
+        <parts.LogFind news={news} session={session} sought={sought.current} onClose={closeFind} />
+      )}
       <div class="log-frame">
         <div
           ref={scroller}
-          class={news.isWrapped ? 'log-scroller log-wrapped' : 'log-scroller'}
+          class={`log-scroller${news.isWrapped ? ' log-wrapped' : ''}${news.times ? ' log-timed' : ''}`}
           role="region"
           aria-label={text.label}
           tabIndex={0}
@@ -96,41 +101,52 @@ export function LogView({ jobId, bytes = 0, isOver = false, source: given }: Log
             <div ref={sheet} class="log-sheet" />
           </div>
         </div>
-        <HitMarks marks={news.marks} />
+        {parts && <parts.HitMarks marks={news.marks} />}
         {news.newLines > 0 && news.state.kind !== 'ended' && (
           <button type="button" class="log-new" onClick={() => session.current?.model.toEnd()}>
             {text.newLines(news.newLines)}
           </button>
         )}
       </div>
-      <LogStatus news={news} isPart={given !== undefined} />
-      <LogKeys dialog={keys} hasLetters={hasLetterKeys.value} onLetters={setLetterKeys} />
+      <LogStatus news={news} isPart={given !== undefined}>
+        {parts && (
+          <parts.LogExtras key={news.generation} view={view} session={session} scroller={scroller} actions={actions} />
+        )}
+      </LogStatus>
     </div>
   )
 }
 
-/** Where hits are, beside the scrollbar. */
-function HitMarks({ marks }: { readonly marks: readonly number[] }) {
-  const place = useRef<HTMLDivElement>(null)
-  useLayoutEffect(() => {
-    for (const [at, mark] of [...(place.current?.children ?? [])].entries()) {
-      if (mark instanceof HTMLElement) mark.style.top = `${(marks[at] ?? 0) * 100}%`
-    }
-  }, [marks])
-  return (
-    <div ref={place} class="log-marks" aria-hidden="true">
-      {marks.map((mark) => (
-        <span key={mark} />
-      ))}
-    </div>
-  )
+/** Loads what is not needed for the first lines, after them or when somebody asks for it. */
+function useParts(more: LogViewProps['more']) {
+  const [parts, setParts] = useState<ExtraParts | null>(null)
+  const actions = useRef<MoreActions>({ act: null, wanted: null }).current
+  const load = () => void more().then(setParts, () => undefined)
+  useEffect(() => {
+    const timer = setTimeout(load, MORE_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  function ask(action: MoreAction): void {
+    actions.wanted = action
+    if (actions.act) actions.act()
+    else load()
+  }
+  return { parts, actions, ask }
 }
 
 /**
  * How much output there is, and the state of the reading. People see it at once. A screen reader says it from time to
  * time.
  */
-function LogStatus({ news, isPart }: { readonly news: LogNews; readonly isPart: boolean }) {
+function LogStatus({
+  news,
+  isPart,
+  children,
+}: {
+  readonly news: LogNews
+  readonly isPart: boolean
+  readonly children: ComponentChildren
+}) {
   const [spoken, setSpoken] = useState('')
   const said = useRef(0)
   const sentence = sentenceOf(news, isPart)
@@ -148,6 +164,7 @@ function LogStatus({ news, isPart }: { readonly news: LogNews; readonly isPart: 
       <span role="status" class="log-spoken">
         {spoken}
       </span>
+      {children}
     </div>
   )
 }
@@ -155,7 +172,6 @@ function LogStatus({ news, isPart }: { readonly news: LogNews; readonly isPart: 
 function sentenceOf({ state, lines, bytes }: LogNews, isPart: boolean): string {
   if (state.kind === 'refused') return state.error.message
   if (state.kind === 'cut') return text.cut(timeText(state.since))
-  if (isPart) return text.lines(lines)
-  if (bytes === 0) return state.kind === 'ended' ? text.emptyEnded : text.empty
+  if (bytes === 0 && !isPart) return state.kind === 'ended' ? text.emptyEnded : text.empty
   return `${text.lines(lines)} · ${state.kind === 'ended' ? text.ended : text.reading}`
 }

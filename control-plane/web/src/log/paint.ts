@@ -27,6 +27,8 @@ interface Row {
 
 /** Shows a model of the output in the rows of a page. */
 export interface LogPainter {
+  /** Adds to each row that is shown what belongs to its line. It is called at each paint, so it has to be quick. */
+  decorate: ((row: HTMLElement, line: number) => void) | null
   /** Lets the page show the state of the model, before the next frame. */
   soon(): void
   paint(): void
@@ -42,7 +44,7 @@ export interface LogPainter {
  * Everything from the output becomes a text node. Positions are set by the object model of styles: no markup has any.
  */
 class Painter implements LogPainter {
-  readonly #places: LogPlaces
+  decorate: LogPainter['decorate'] = null
   readonly #model: LogModel
   readonly #onPainted: () => void
   readonly #scroller: HTMLElement
@@ -51,7 +53,7 @@ class Painter implements LogPainter {
   readonly #shown = new Map<number, Row>()
   readonly #free: Row[] = []
   #frame: number | null = null
-  readonly #paint = (): void => {
+  readonly paint = (): void => {
     this.#frame = null
     const placed = this.#model.visible()
     const wanted = new Set(placed.map(({ line }) => line))
@@ -66,7 +68,7 @@ class Painter implements LogPainter {
     const { scrollTop } = this.#model.window
     if (Math.abs(this.#scroller.scrollTop - scrollTop) > 0.5) this.#scroller.scrollTop = scrollTop
     this.#onPainted()
-    if (this.#model.isWrapped && placed.some(this.#measureRow)) this.#soon()
+    if (this.#model.isWrapped && placed.some(this.#measureRow)) this.soon()
   }
   /** @returns true when the row takes more or less than was thought */
   readonly #measureRow = ({ line }: PlacedLine): boolean => {
@@ -76,7 +78,20 @@ class Painter implements LogPainter {
     if (!row || !found || found.pieces.every(({ text }) => /^[ -~]*$/.test(text))) return false
     return this.#model.measured(line, Math.max(1, Math.round(row.element.offsetHeight / this.#rowHeightOf())))
   }
-  readonly #measure = () => {
+
+  constructor(places: LogPlaces, model: LogModel, onPainted: () => void) {
+    this.#model = model
+    this.#onPainted = onPainted
+    this.#scroller = places.scroller
+    this.#space = places.space
+    this.#sheet = places.sheet
+  }
+
+  soon(): void {
+    this.#frame ??= requestAnimationFrame(this.paint)
+  }
+
+  measure() {
     const probe = document.createElement('span')
     probe.className = 'log-probe'
     probe.textContent = '0'.repeat(100)
@@ -92,30 +107,6 @@ class Painter implements LogPainter {
     // If the sheet and the scroller had different heights, the sheet would be pushed away at the end of the space.
     this.#sheet.style.height = `${this.#scroller.clientHeight}px`
     return { height: this.#sheet.clientHeight, rowHeight: this.#rowHeightOf(), columns }
-  }
-  readonly #soon = (): void => {
-    this.#frame ??= requestAnimationFrame(this.#paint)
-  }
-
-  constructor(places: LogPlaces, model: LogModel, onPainted: () => void) {
-    this.#places = places
-    this.#model = model
-    this.#onPainted = onPainted
-    this.#scroller = this.#places.scroller
-    this.#space = this.#places.space
-    this.#sheet = this.#places.sheet
-  }
-
-  soon(): void {
-    return this.#soon()
-  }
-
-  paint(): void {
-    return this.#paint()
-  }
-
-  measure() {
-    return this.#measure()
   }
 
   selectedText() {
@@ -144,6 +135,7 @@ class Painter implements LogPainter {
     }
     row.element.style.transform = `translateY(${top}px)`
     this.#writeRow(row, line)
+    this.decorate?.(row.element, line)
   }
 
   #writeRow(row: Row, line: number): void {

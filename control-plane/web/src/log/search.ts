@@ -1,9 +1,12 @@
-import type { OutputSource } from '../live/output-source.js'
+import { type OutputSource, isRefusal } from '../live/output-source.js'
 import type { Hit } from './find.js'
 import type { LogStore } from './store.js'
 
 /** Most hits that are kept. For more hits, people should use another word. */
 const MAX_HITS = 10_000
+
+/** Pause after a search that failed, in milliseconds. */
+const RETRY_MS = 1_000
 
 /** Hits of one answer: the first ones are shown at once. */
 const HITS_AT_A_TIME = 1_000
@@ -47,8 +50,10 @@ export function createSearch(
     const mine = new AbortController()
     running = mine
     run(mine.signal)
-      // What was found stays; the rest is searched when more output comes.
-      .catch(() => undefined)
+      // What was found stays. The control plane may only have too many searches now.
+      .catch((error: unknown) => {
+        if (running === mine && !isRefusal(error)) setTimeout(go, RETRY_MS)
+      })
       .finally(() => {
         if (running === mine) running = null
       })

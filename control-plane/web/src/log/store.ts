@@ -1,4 +1,5 @@
 import type { OutputIndex } from '../live/output-source.js'
+import { countBefore } from './halves.js'
 
 /** Bytes of a block: what is asked for, kept and dropped as one. */
 export const BLOCK_BYTES = 64 * 1024
@@ -80,12 +81,6 @@ class Store implements LogStore {
   #lineEnds: number[] = [0]
   // In the order of their last use.
   readonly #kept = new Map<number, Block>()
-  readonly #reset = (next: number): void => {
-    this.#bytes = 0
-    this.#generation = next
-    this.#lineEnds = [0]
-    this.#kept.clear()
-  }
 
   constructor(mostBlocks = MAX_BLOCKS) {
     this.#mostBlocks = mostBlocks
@@ -108,11 +103,14 @@ class Store implements LogStore {
   }
 
   reset(next: number): void {
-    return this.#reset(next)
+    this.#bytes = 0
+    this.#generation = next
+    this.#lineEnds = [0]
+    this.#kept.clear()
   }
 
   takeIndex(index: OutputIndex) {
-    if (index.generation !== this.#generation) this.#reset(index.generation)
+    if (index.generation !== this.#generation) this.reset(index.generation)
     if (index.bytes < this.#bytes) return
     const known = this.#blockCount()
     for (const [byte, line] of index.points) {
@@ -263,13 +261,7 @@ class Store implements LogStore {
   }
 
   #blockOfLineEnd(number: number): number {
-    let [low, high] = [0, Math.max(0, this.#blockCount() - 1)]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#endsBefore(middle + 1) >= number) high = middle
-      else low = middle + 1
-    }
-    return low
+    return countBefore(Math.max(0, this.#blockCount() - 1), (block) => this.#endsBefore(block + 1) >= number)
   }
 
   /** Bytes in memory from an offset on, without a hole. */

@@ -58,21 +58,6 @@ class Window implements LogWindow {
   #height = 0
   #rowHeight = 1
   #anchor: Anchor = { line: 0, sub: 0, pixels: 0 }
-  readonly #show = (line: number, part: number): void => {
-    this.#goTo(
-      this.#rows.rowOf(line) * this.#rowHeight -
-        Math.floor((Math.max(0, this.#height - this.#rowHeight) * part) / this.#rowHeight) * this.#rowHeight,
-    )
-  }
-  readonly #settle = (): void => {
-    const row = this.#rows.rowOf(this.#anchor.line)
-    const { line } = this.#rows.at(row)
-    // A line that is folded away gives its place to the one that it is folded into.
-    if (line !== this.#anchor.line) this.#anchor = { line, sub: 0, pixels: 0 }
-    const sub = Math.min(this.#anchor.sub, Math.max(0, this.#rows.rowsOf(this.#anchor.line) - 1))
-    if (sub !== this.#anchor.sub) this.#anchor = { ...this.#anchor, sub }
-    if (this.#place() > this.#most()) this.#goTo(this.#most())
-  }
 
   constructor(rowsAtFirst: RowSpace) {
     this.#rows = rowsAtFirst
@@ -104,13 +89,13 @@ class Window implements LogWindow {
     const wasAt = this.#anchor.pixels / this.#rowHeight
     ;[this.#height, this.#rowHeight] = [nextHeight, Math.max(1, nextRowHeight)]
     this.#anchor = { ...this.#anchor, pixels: wasAt * this.#rowHeight }
-    this.#settle()
+    this.settle()
   }
 
   setRows(next: RowSpace) {
     this.#rows = next
     this.#anchor = { line: this.#anchor.line, sub: 0, pixels: 0 }
-    this.#settle()
+    this.settle()
   }
 
   moveBy(pixels: number) {
@@ -123,12 +108,15 @@ class Window implements LogWindow {
   }
 
   show(line: number, part: number): void {
-    return this.#show(line, part)
+    this.#goTo(
+      this.#rows.rowOf(line) * this.#rowHeight -
+        Math.floor((Math.max(0, this.#height - this.#rowHeight) * part) / this.#rowHeight) * this.#rowHeight,
+    )
   }
 
   reveal(line: number) {
     const top = this.#rows.rowOf(line) * this.#rowHeight - this.#place()
-    if (top < 0) this.#show(line, 0)
+    if (top < 0) this.show(line, 0)
     else if (top + this.#rowHeight > this.#height)
       this.#goTo(this.#rows.rowOf(line) * this.#rowHeight + this.#rowHeight - this.#height)
   }
@@ -138,7 +126,13 @@ class Window implements LogWindow {
   }
 
   settle(): void {
-    return this.#settle()
+    const row = this.#rows.rowOf(this.#anchor.line)
+    const { line } = this.#rows.at(row)
+    // A line that is folded away gives its place to the one that it is folded into.
+    if (line !== this.#anchor.line) this.#anchor = { line, sub: 0, pixels: 0 }
+    const sub = Math.min(this.#anchor.sub, Math.max(0, this.#rows.rowsOf(this.#anchor.line) - 1))
+    if (sub !== this.#anchor.sub) this.#anchor = { ...this.#anchor, sub }
+    if (this.#place() > this.#most()) this.#goTo(this.#most())
   }
 
   placed() {

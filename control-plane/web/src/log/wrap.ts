@@ -131,18 +131,13 @@ class CountedRows implements WrappedRows {
   #columns: number
   #tree = createFenwickTree()
   readonly #counted = new Map<number, Uint16Array>()
-  readonly #changed = (): void => {
-    const values: number[] = []
-    for (let block = 0; block < this.#source.blocks; block += 1) values.push(this.#rowsOfBlock(block))
-    this.#tree = createFenwickTree(values)
-  }
 
   constructor(source: WrapSource, folds: Folds, columnsAtFirst: number) {
     this.#source = source
     this.#folds = folds
     this.#columnsAtFirst = columnsAtFirst
     this.#columns = Math.max(1, this.#columnsAtFirst)
-    this.#changed()
+    this.changed()
   }
 
   get rows() {
@@ -150,7 +145,9 @@ class CountedRows implements WrappedRows {
   }
 
   changed(): void {
-    return this.#changed()
+    const values: number[] = []
+    for (let block = 0; block < this.#source.blocks; block += 1) values.push(this.#rowsOfBlock(block))
+    this.#tree = createFenwickTree(values)
   }
 
   isCounted(block: number) {
@@ -158,7 +155,7 @@ class CountedRows implements WrappedRows {
   }
 
   grown() {
-    if (this.#source.blocks < this.#tree.length) return this.#changed()
+    if (this.#source.blocks < this.#tree.length) return this.changed()
     if (this.#tree.length > 0) this.#tree.set(this.#tree.length - 1, this.#rowsOfBlock(this.#tree.length - 1))
     while (this.#tree.length < this.#source.blocks) this.#tree.push(this.#rowsOfBlock(this.#tree.length))
   }
@@ -166,12 +163,12 @@ class CountedRows implements WrappedRows {
   restart(next: number) {
     this.#columns = Math.max(1, next)
     this.#counted.clear()
-    this.#changed()
+    this.changed()
   }
 
   count(block: number, rows: Uint16Array<ArrayBufferLike>) {
     this.#counted.set(block, rows)
-    if (block >= this.#tree.length) this.#changed()
+    if (block >= this.#tree.length) this.changed()
     else this.#tree.set(block, this.#rowsOfBlock(block))
   }
 

@@ -39,9 +39,6 @@ export const courseWords = {
   toOutput: 'Show it in the output',
   ofHost: (host: string) => `All output of ${host}`,
   ofTask: 'All output of this task',
-  only: (of: string) => `Only what was printed for ${of}.`,
-  all: 'Show all of the output',
-  readAgain: 'There is more: read again',
   states: 'Status of the job',
   stage: {
     waiting: () => 'Waiting for a place',

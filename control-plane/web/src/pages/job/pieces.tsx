@@ -1,70 +1,59 @@
-import type { Job } from '@holdfast/client'
-import { useEffect, useState } from 'preact/hooks'
+import type { JobOutline } from '@holdfast/client'
+import type { ComponentType } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import type { OutputSource } from '../../live/output-source.js'
-import { sourceOfBytes } from '../../live/pieces-source.js'
-import { LogView } from '../../log/log-view.js'
-import { Failure } from '../../parts/failure.js'
-import { courseWords } from '../../words/en-course.js'
+import { piecesOf } from '../../live/pieces-source.js'
+import type { LogViewProps } from '../../log/extras-props.js'
+import { Content } from '../../parts/content.js'
+import { moreWords } from '../../words/en-log-more.js'
 import { words } from '../../words/en.js'
 
 interface PiecesProps {
-  readonly job: Job
+  /** Shows an output. */
+  readonly LogView: ComponentType<LogViewProps>
+  readonly whole: OutputSource
+  readonly view: LogViewProps
   readonly host: string | undefined
   /** The id of a task in the outline. */
   readonly task: number | undefined
 }
 
-/** The part of an output that was printed for one host, for one task, or for a task at a host. */
-export function Pieces({ job, host, task }: PiecesProps) {
-  const { id } = job
-  const [source, setSource] = useState<OutputSource | null>(null)
-  const [name, setName] = useState<string | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const bytes = job.streams?.output.bytes
-  const [readAt, setReadAt] = useState(bytes)
-  const [turn, setTurn] = useState(0)
-  const again = () => setTurn(turn + 1)
-  useEffect(() => {
-    const stop = new AbortController()
-    setReadAt(bytes)
-    setError(null)
-    read(id, { host, task }, stop.signal).then(
-      (found) => {
-        if (stop.signal.aborted) return
-        setSource(found.source)
-        setName(found.name)
-      },
-      (failure: unknown) => stop.signal.aborted || setError(failure as Error),
-    )
-    return () => stop.abort()
-  }, [turn])
+/** The part of an output that was printed for one host, for one task, or that tells of some outcomes. */
+export function Pieces(props: PiecesProps) {
+  const { task, view } = props
+  const id = view.jobId
+  const answer = useAnswer(`pieces/${id}/${task}`, [], async (signal) => {
+    const { records } = task === undefined ? { records: [] } : await api.getJobOutline({ id }, { signal })
+    return { record: records.find((one) => one.id === task) }
+  })
+  return <Content answer={answer}>{({ record }) => <Part {...props} record={record} />}</Content>
+}
+
+function Part({
+  LogView,
+  whole,
+  view,
+  host,
+  task,
+  record,
+}: PiecesProps & { readonly record?: JobOutline['records'][number] }) {
+  const { jobId: id, outcomes } = view
+  const name = record?.name ?? undefined
+  const source = useMemo(() => {
+    // The events of a play have the names of its tasks.
+    const taskName = record?.kind === 'play' ? undefined : name
+    return piecesOf(id, whole, { host, task, taskName, outcomes })
+  }, [])
   return (
     <>
       <p>
-        {courseWords.only([name, host].filter(Boolean).join(', '))}{' '}
-        <a href={addressOf(`/jobs/${id}`)}>{courseWords.all}</a>{' '}
-        {readAt !== bytes && (
-          <button type="button" onClick={again}>
-            {courseWords.readAgain}
-          </button>
-        )}
+        {moreWords.only([task !== undefined && (name ?? words.none), host].filter(Boolean).join(', '))}{' '}
+        <a href={addressOf(`/jobs/${id}`)}>{moreWords.all}</a>
       </p>
-      {error && <Failure error={error} retry={again} />}
-      {source && <LogView jobId={id} source={source} />}
+      <LogView {...view} source={source} />
     </>
   )
-}
-
-async function read(id: number, part: Pick<PiecesProps, 'host' | 'task'>, signal: AbortSignal) {
-  const [response, outline] = await Promise.all([
-    api.getJobOutputPieces({ id, ...part }, { signal }),
-    part.task === undefined ? null : api.getJobOutline({ id }, { signal }),
-  ])
-  const record = outline?.records.find((one) => one.id === part.task)
-  return {
-    source: sourceOfBytes(new Uint8Array(await response.arrayBuffer())),
-    name: part.task === undefined ? null : (record?.name ?? words.none),
-  }
 }

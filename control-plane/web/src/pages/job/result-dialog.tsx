@@ -1,6 +1,7 @@
 import type { JobEvent, JobOutline } from '@holdfast/client'
+import type { ComponentChildren } from 'preact'
 import { addressOf } from '../../live/address.js'
-import { useAnswer } from '../../live/answer.js'
+import { type Answer, useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content } from '../../parts/content.js'
 import { Json } from '../../parts/copy.js'
@@ -38,12 +39,40 @@ export function ResultDialog({ place, onClose }: { readonly place: ResultPlace; 
     found: await resultOf(place, signal),
   }))
   return (
-    <Dialog title={courseWords.result(record.name ?? words.none, host)} onClose={onClose}>
+    <Frame title={courseWords.result(record.name ?? words.none, host)} jobId={jobId} answer={answer} onClose={onClose}>
       <p>
         {courseWords.outcome[letter] ?? letter} ·{' '}
         <a href={addressOf(`/jobs/${jobId}?host=${encodeURIComponent(host)}`)}>{courseWords.ofHost(host)}</a> ·{' '}
         <a href={addressOf(`/jobs/${jobId}?task=${record.id}`)}>{courseWords.ofTask}</a>
       </p>
+    </Frame>
+  )
+}
+
+/** The result that an event brought. */
+export function EventDialog(place: { readonly jobId: number; readonly order: number; readonly onClose: () => void }) {
+  const { jobId, order, onClose } = place
+  const answer = useAnswer(`event/${jobId}/${order}`, [], async (signal) => {
+    const event = await api.getJobEvent({ id: jobId, order }, { signal })
+    return { found: { event, line: null, diff: await differenceOf(jobId, event, signal) } }
+  })
+  const { task = null, host = null } = answer.value?.found.event ?? {}
+  const title = courseWords.result(task ?? words.none, host ?? words.none)
+  return <Frame title={title} jobId={jobId} answer={answer} onClose={onClose} />
+}
+
+interface FrameProps {
+  readonly title: string
+  readonly jobId: number
+  readonly answer: Answer<{ readonly found: Found | null }>
+  readonly onClose: () => void
+  readonly children?: ComponentChildren
+}
+
+function Frame({ title, jobId, answer, onClose, children }: FrameProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
       <Content answer={answer}>
         {({ found }) => (found ? <Result jobId={jobId} {...found} /> : <p class="soft">{courseWords.noResult}</p>)}
       </Content>
@@ -74,15 +103,19 @@ async function resultOf({ jobId: id, record, host, letter }: ResultPlace, signal
     const found = records.find(({ task_id }) => task_id === record.id)
     if (found) {
       const event = await api.getJobEvent({ id, order: found.order }, { signal })
-      // What changed in a file has an event of its own.
-      const at = isObject(event.result) ? event.result._diff_order : undefined
-      const changed = typeof at === 'number' ? await api.getJobEvent({ id, order: at }, { signal }) : null
-      return { event, line: found.line ?? null, diff: isObject(changed?.result) ? changed.result.diff : undefined }
+      return { event, line: found.line ?? null, diff: await differenceOf(id, event, signal) }
     }
     const last = records.at(-1)
     if (!last || records.length < PAGE) return null
     after = last.order
   }
+}
+
+/** What changed in a file has an event of its own. */
+async function differenceOf(id: number, { result }: JobEvent, signal: AbortSignal): Promise<unknown> {
+  const order = isObject(result) ? result._diff_order : undefined
+  const changed = typeof order === 'number' ? await api.getJobEvent({ id, order }, { signal }) : null
+  return isObject(changed?.result) ? changed.result.diff : undefined
 }
 
 function Result({ jobId, event, line, diff }: Found & { readonly jobId: number }) {
