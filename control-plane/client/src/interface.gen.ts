@@ -356,6 +356,17 @@ export interface Job {
       before: number
     } | null
   } | null
+  /** Where it will run after its approval. Null: it waits for none */
+  runs_on?:
+    | {
+        /** Null: there is no default runner */
+        runner: string | null
+        /** No runner is named. Each step or node gets the runner that is the default one when it starts; runner is the default one of now */
+        by_default: boolean
+        /** The steps or nodes that run there. A job with one playbook has none */
+        nodes: string[]
+      }[]
+    | null
   /** null: it may run for ever */
   time_limit?: {
     /** timeout of its form: it is aborted after this time */
@@ -1359,6 +1370,8 @@ export interface SignInKinds {
   oidcEnabled: boolean
   /** PUBLIC_URL: a browser has to begin the sign-in at this address, because the provider sends it back there */
   publicUrl?: string
+  /** What admins want everybody to read, also before the sign-in. Empty: nothing */
+  announcement?: string
 }
 
 export interface SignedIn {
@@ -1597,6 +1610,7 @@ export const signInKindsSchema: v.GenericSchema<unknown, SignInKinds> = v.looseO
   azureAdEnabled: v.boolean(),
   oidcEnabled: v.boolean(),
   publicUrl: v.optional(v.string()),
+  announcement: v.optional(v.string()),
 })
 
 export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
@@ -2062,6 +2076,11 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
           ),
         ),
       }),
+    ),
+  ),
+  runs_on: v.optional(
+    v.nullable(
+      v.array(v.looseObject({ runner: v.nullable(v.string()), by_default: v.boolean(), nodes: v.array(v.string()) })),
     ),
   ),
   time_limit: v.optional(
@@ -3037,7 +3056,7 @@ export interface Operations {
   ): Promise<JobList>
   /** One job with its output
    *
-   * With output=false the answer also has can, place, estimate, history, streams and integrity, which the page of a job shows. */
+   * With output=false the answer also has can, place, runs_on, estimate, history, streams and integrity, which the page of a job shows. */
   getJob(
     request: {
       /** true for plain text, else HTML */

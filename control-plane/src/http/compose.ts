@@ -175,12 +175,12 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
 
 /** Routes about accounts, sign-in and secrets. */
 function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
-  const { auth, credentials, rotation, runners, metrics } = rooms
+  const { store, auth, credentials, rotation, runners, metrics } = rooms
   const { signIn, sessions, browserSessions, external, accounts, apiTokens, sessionRecords } = auth
   return [
     authRoutes({ signIn, sessions, apiTokens, openId: external.openId }),
     browserSessionRoutes({ signIn, browserSessions, sessions, openId: external.openId, publicUrl }),
-    singleSignOnRoutes({ signIn: external, sessions, browserSessions, publicUrl, meters: metrics.signIn }),
+    singleSignOnRoutes({ store, signIn: external, sessions, browserSessions, publicUrl, meters: metrics.signIn }),
     profileRoutes({ accounts }),
     profileTokenRoutes({ apiTokens }),
     userRoutes({ accounts }),

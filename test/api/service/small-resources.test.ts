@@ -186,6 +186,10 @@ describe('appearance', () => {
       environment: 'PROD',
       announcement: 'Maintenance <b>tonight</b>',
     })
+    // Who is not signed in reads the announcement, and nothing else.
+    const { body } = await server.call('GET', '/auth/settings')
+    expect(body).toMatchObject({ announcement: 'Maintenance <b>tonight</b>' })
+    expect(JSON.stringify(body)).not.toMatch(/Tower|PROD/)
   })
 })
 

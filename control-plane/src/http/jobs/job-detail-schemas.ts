@@ -77,6 +77,24 @@ const Estimate = Type.Object(
 export const detailFields = {
   can: Type.Optional(Can),
   place: Type.Optional(nullable(Place)),
+  runs_on: Type.Optional(
+    nullable(
+      Type.Array(
+        Type.Object({
+          runner: nullable(Type.String({ description: 'Null: there is no default runner' })),
+          by_default: Type.Boolean({
+            description:
+              'No runner is named. Each step or node gets the runner that is the default one when it starts; runner ' +
+              'is the default one of now',
+          }),
+          nodes: Type.Array(Type.String(), {
+            description: 'The steps or nodes that run there. A job with one playbook has none',
+          }),
+        }),
+        { description: 'Where it will run after its approval. Null: it waits for none' },
+      ),
+    ),
+  ),
   time_limit: Type.Optional(
     nullable(
       Type.Object(

@@ -116,7 +116,7 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
             output: Type.Optional(booleanText('false leaves the output out: it is then empty')),
           }),
           description:
-            'With output=false the answer also has can, place, estimate, history, streams and integrity, which the page of ' +
+            'With output=false the answer also has can, place, runs_on, estimate, history, streams and integrity, which the page of ' +
             'a job shows.',
           response: answers(streamed(Job), 400, 403, 404),
         },

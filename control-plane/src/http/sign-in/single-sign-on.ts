@@ -8,6 +8,8 @@ import type { FlowClient } from '../../auth/openid/open-id.js'
 import type { OpenIdKind } from '../../auth/roles/provider-config.js'
 import type { Sessions } from '../../auth/sessions/sessions.js'
 import { HoldfastError, InvalidInputError, UnauthenticatedError } from '../../errors.js'
+import { readAppearance } from '../../store/service/appearance.js'
+import type { Store } from '../../store/store.js'
 import { TokensAnswer, keepOutOfCaches, noteUser } from './auth.js'
 import { confirmRoutes } from './confirm-sign-in.js'
 import { clearedFlowCookie, flowCookieOf, flowCookies } from './flow-cookie.js'
@@ -19,6 +21,7 @@ import { SentOn, sendsOn, withQuery } from './sent-on.js'
 
 /** What single sign-on needs of other parts. */
 export interface SingleSignOnDependencies {
+  readonly store: Pick<Store, 'read'>
   readonly signIn: ExternalSignIn
   readonly sessions: Pick<Sessions, 'begin'>
   readonly browserSessions: BrowserSessions
@@ -37,6 +40,10 @@ const Kinds = Type.Object(
         description:
           'PUBLIC_URL: a browser has to begin the sign-in at this address, because the provider sends it back there',
       }),
+    ),
+    // Optional in the document, so that a newer client understands an older service.
+    announcement: Type.Optional(
+      Type.String({ description: 'What admins want everybody to read, also before the sign-in. Empty: nothing' }),
     ),
   },
   { title: 'SignInKinds' },
@@ -97,17 +104,18 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
         },
       },
       async () => {
-        const [ldapEnabled, azureAdEnabled, oidcEnabled] = await Promise.all([
+        const [ldapEnabled, azureAdEnabled, oidcEnabled, { announcement }] = await Promise.all([
           signIn.directory.isOn(),
           signIn.openId.isOn('azuread'),
           signIn.openId.isOn('oidc'),
+          readAppearance(deps.store.read),
         ])
         const { publicUrl } = deps
         return {
           ldapEnabled,
           azureAdEnabled,
           oidcEnabled,
-
+          announcement,
           ...(publicUrl === null ? {} : { publicUrl }),
         }
       },

@@ -13,6 +13,7 @@ import { isSequence } from '../record/sequence-port.js'
 import { actionsOf } from './can.js'
 import type { Estimates } from './estimates.js'
 import { placeOf } from './place.js'
+import { runsOn } from './runs-on.js'
 import { stagesOf } from './stages.js'
 
 /** What a page that shows one job needs of other parts. */
@@ -27,7 +28,7 @@ export interface JobDetailDependencies {
 
 /**
  * A job as {@link readJob} shows it. Without output it also says what a page shows of a job: what the caller may do,
- * where the job is, how it came there, how long its streams are, and whether they are whole.
+ * where the job is or will run, how it came there, how long its streams are, and whether they are whole.
  * @throws NotFoundError, ForbiddenError
  */
 export async function readJobDetail(dependencies: JobDetailDependencies, caller: Caller, id: number, form: OutputForm) {
@@ -44,6 +45,7 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
   const details = {
     can: await actionsOf(launching, caller, row),
     place,
+    runs_on: await runsOn({ queries, sequences: launching.sequences }, row),
     time_limit:
       row.time_limit_ms === null
         ? null

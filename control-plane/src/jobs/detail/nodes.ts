@@ -23,7 +23,7 @@ export async function readNodes({ queries, sequences }: NodesDependencies, calle
   if (!sequence) throw new NotFoundError('node_not_found', `Job ${id} has no steps and no nodes`)
   const planned = sequences.nodesOf(type, storedPlanOf(sequence))
   const rows = new Map((await findNodes(queries, id)).map((row) => [row.identifier, row]))
-  return planned.flatMap(({ needsAllParents, ...node }) => {
+  return planned.flatMap(({ needsAllParents, runners: _, ...node }) => {
     const row = rows.get(node.identifier)
     if (!row) return []
     return {

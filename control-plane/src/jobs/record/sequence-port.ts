@@ -36,6 +36,8 @@ export interface PlanNode {
   readonly links: { readonly [When in 'success' | 'failure' | 'always']: readonly string[] }
   /** It starts when all links into it have fired, and not with the first one. */
   readonly needsAllParents: boolean
+  /** The runners that its jobs are for, as the form and the files name them. Null: the default runner of that time. */
+  readonly runners: readonly (string | null)[]
 }
 
 /** What jobs ask of sequences. */

@@ -13,6 +13,7 @@ export function plannedSteps({ steps }: StepsPlan): PlanNode[] {
       type: 'step',
       links: { success: isAfterAll ? [] : following, failure: [], always: isAfterAll ? following : [] },
       needsAllParents: false,
+      runners: [step.settings.runner],
     }
   })
 }

@@ -65,7 +65,7 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
   }
 
   return {
-    nodes: () => plannedNodes(workflow),
+    nodes: () => plannedNodes(plan),
     decide(nodes, facts): Decision {
       const decided = decidedApprovals(nodes, facts.serviceTime, secondsFor)
       if (decided.length > 0) return { ...NOTHING, changes: decided }
