@@ -1,15 +1,21 @@
 import type { Job } from '@holdfast/client'
 import { useLocation } from 'preact-iso/router'
 import { addressOf } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
+import { Content } from '../../parts/content.js'
+import { CopyButton } from '../../parts/copy-button.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { words } from '../../words/en.js'
 
 /** Codes of a refusal that only says that the job is in the wrong state. The button is then left out. */
 const NOT_NOW = /^(not_|job_|no_longer|already)/
 
-/** The buttons for a job. A button that may not be pressed says why. */
-export function JobButtons({ job }: { readonly job: Job }) {
+/**
+ * The buttons for a job. A button that may not be pressed says why.
+ * @property done is called after an action, which then leads to no other page
+ */
+export function JobButtons({ job, done }: { readonly job: Job; readonly done?: () => void }) {
   const { route } = useLocation()
   const { id, can = {} } = job
   const isOpen = job.status === 'running' || job.status === 'approve'
@@ -26,7 +32,10 @@ export function JobButtons({ job }: { readonly job: Job }) {
           tone="danger"
           disabledBecause={because(can.abort)}
           ask={{ title: words.job.abortTitle(id), text: words.job.abortText }}
-          act={async () => void (await api.abortJob({ id }))}
+          act={async () => {
+            await api.abortJob({ id })
+            done?.()
+          }}
         />
       )}
       {shows(can.relaunch, !isOpen) && job.parent_id === null && (
@@ -35,7 +44,11 @@ export function JobButtons({ job }: { readonly job: Job }) {
             text={words.job.relaunch}
             disabledBecause={because(can.relaunch)}
             ask={{ title: words.job.relaunchTitle(id), text: words.job.relaunchText }}
-            act={async () => route(addressOf(`/jobs/${(await api.relaunchJob({ id })).id}`))}
+            act={async () => {
+              const again = await api.relaunchJob({ id })
+              if (done) done()
+              else route(addressOf(`/jobs/${again.id}`))
+            }}
           />
           {can.relaunch === true && (
             <a class="button" href={addressOf(`/forms/${encodeURIComponent(job.form)}?from=${id}`)}>
@@ -52,10 +65,18 @@ export function JobButtons({ job }: { readonly job: Job }) {
           ask={{ title: words.job.removeTitle(id), text: words.job.removeText }}
           act={async () => {
             await api.deleteJob({ id })
-            route(addressOf('/jobs'))
+            if (done) done()
+            else route(addressOf('/jobs'))
           }}
         />
       )}
+      <CopyButton text={() => location.origin + addressOf(`/jobs/${id}`)} label={words.job.copyLink} />
     </span>
   )
+}
+
+/** The buttons for a job of a list. The control plane is asked what one may do with it. */
+export function JobMenu({ id, done }: { readonly id: number; readonly done: () => void }) {
+  const answer = useAnswer(`job/${id}`, ['jobs'], (signal) => api.getJob({ id, output: false }, { signal }))
+  return <Content answer={answer}>{(job) => <JobButtons job={job} done={done} />}</Content>
 }

@@ -16,6 +16,9 @@ import { Decision } from './decision.js'
 import { JobFacts } from './job-facts.js'
 import { JobButtons } from './job-buttons.js'
 
+// The list of jobs loads its menu together with this page, because both have the same buttons.
+export { JobMenu } from './job-buttons.js'
+
 const OutputTab = lazy(() => import('./output-tab.js').then(({ OutputTab: tab }) => tab))
 const others = () => import('./other-tabs.js')
 const TasksTab = lazy(() => others().then(({ TasksTab: tab }) => tab))

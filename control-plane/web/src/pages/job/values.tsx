@@ -1,11 +1,15 @@
 import type { Job } from '@holdfast/client'
+import { writeJson } from '@holdfast/client'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
+import { CopyButton } from '../../parts/copy-button.js'
 import { Json } from '../../parts/copy.js'
 import { Status } from '../../parts/status.js'
 import { Time, localText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
+import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
+import { yamlText } from './yaml-text.js'
 
 /** What a job was launched with. */
 export function Values({ job }: { readonly job: Job }) {
@@ -15,22 +19,31 @@ export function Values({ job }: { readonly job: Job }) {
       <section>
         <h2>{words.job.fieldValues}</h2>
         {fields.value ? (
-          <Json value={fields.value} label={words.job.fieldValues} />
+          <Copyable value={fields.value} label={words.job.fieldValues} />
         ) : (
           fields.error && <p class="soft">{words.job.noValues}</p>
         )}
       </section>
       <section>
         <h2>{words.job.extravars}</h2>
-        <Json value={job.extravars} label={words.job.extravars} />
+        <Copyable value={job.extravars} label={words.job.extravars} />
       </section>
       {Object.keys(job.credentials).length > 0 && (
         <section>
           <h2>{words.job.credentials}</h2>
-          <Json value={job.credentials} label={words.job.credentials} />
+          <Copyable value={job.credentials} label={words.job.credentials} />
         </section>
       )}
     </div>
+  )
+}
+
+function Copyable({ value, label }: { readonly value: unknown; readonly label: string }) {
+  return (
+    <Json value={value} label={label}>
+      <CopyButton text={() => writeJson(value, 2)} label={courseWords.copyJson} />
+      <CopyButton text={() => yamlText(value)} label={courseWords.copyYaml} />
+    </Json>
   )
 }
 

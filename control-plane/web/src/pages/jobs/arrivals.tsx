@@ -5,7 +5,8 @@ import { words } from '../../words/en.js'
 /** When somebody has scrolled down this far, new rows above would move what they read. In pixels. */
 const READING_PX = 80
 
-const isReading = () => scrollY > READING_PX
+/** Somebody also reads while the menu of a job is open. */
+const isReading = () => scrollY > READING_PX || document.querySelector('.menu > *') !== null
 
 /** Holds new jobs back while somebody reads further down, until they ask for them or go back to the top. */
 export function useArrivals(jobs: readonly JobRecord[]) {

@@ -15,6 +15,7 @@ import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 import { Arrivals, useArrivals } from './arrivals.js'
 import { type JobFilters, filtersOf, queryOf } from './filters.js'
+import { RowMenu } from './row-menu.js'
 
 /** Rows at first, and how many more a press of the button brings. */
 const ROWS = 100
@@ -134,7 +135,7 @@ function JobTable({ jobs }: { readonly jobs: readonly JobRecord[] }) {
   return (
     <>
       <Arrivals count={held} showAll={showAll} />
-      <Table caption={words.jobs.caption} columns={Object.values(words.jobs.columns)}>
+      <Table caption={words.jobs.caption} columns={[...Object.values(words.jobs.columns), words.jobs.actions]}>
         {shown.map((job) => (
           <JobRow key={job.id} job={job} />
         ))}
@@ -175,6 +176,9 @@ function JobRow({ job }: { readonly job: JobRecord }) {
             <Left estimate={job.estimate} />
           </span>
         )}
+      </td>
+      <td>
+        <RowMenu id={job.id} />
       </td>
     </tr>
   )

@@ -1,0 +1,173 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { ScriptedRunner } from '../support/scripted-runner.js'
+import { COLOR_SCHEMES, expectForEverybody } from './kit/for-everybody.js'
+import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+
+/** What one does to jobs without leaving their list, and what one copies of them. A job of `Hold` runs until somebody aborts it. */
+const form = (name: string, playbook: string) => `name: ${name}
+type: ansible
+roles: [default]
+playbook: ${playbook}
+fields: [{name: host, label: Host}]
+`
+const FORMS = { 'hold.yml': form('Hold', 'hold.yml'), 'plain.yml': form('Plain', 'plain.yml') }
+const CONFIG = `roles:
+  - {name: admin, groups: [local/admins]}
+  - {name: watchers, groups: [local/watchers], options: {showAllJobLogs: true}}
+  - {name: default, groups: []}
+`
+
+let product: Product
+let runner: ScriptedRunner
+let browser: Browser
+let admin: Person
+let page: Page
+
+beforeAll(async () => {
+  ;[browser, product] = await Promise.all([
+    startChromium(),
+    startProduct({ config: CONFIG, forms: FORMS, withAgent: false }),
+  ])
+  runner = await ScriptedRunner.join(product, 'scripted')
+  runner.scripts.set('hold.yml', { holds: true })
+  await product.admin.post('/user', { username: 'wanda', password: ADMIN_PASSWORD, groups: ['watchers'] })
+  admin = await newPerson(browser, product.address, { permissions: ['clipboard-read', 'clipboard-write'] })
+  ;({ page } = admin)
+  await open('/jobs')
+  await signInOn(page, 'admin', ADMIN_PASSWORD)
+})
+afterAll(async () => {
+  await browser?.close()
+  await runner?.leave()
+  await product?.close()
+})
+
+const open = (path: string, on = page) => on.goto(`${product.address}${path}`)
+const rowOf = (id: number, on = page) => on.getByRole('row', { name: new RegExp(`^${id} `) })
+const opener = (id: number, on = page) => on.getByRole('button', { name: `Actions for job ${id}` })
+const menuOf = (id: number, on = page) => on.getByRole('group', { name: `Actions for job ${id}` })
+const inMenu = (id: number, name: string, on = page) => menuOf(id, on).getByRole('button', { name, exact: true })
+const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
+
+test('with the keyboard alone one aborts a job in the list, and is where one was', async () => {
+  const id = await product.launch('Hold')
+  await open('/jobs')
+  const before = await rowOf(id).boundingBox()
+  await opener(id).press('Enter')
+  await inMenu(id, 'Abort').waitFor()
+  // The menu lies over the list: nothing has moved.
+  expect(await rowOf(id).boundingBox()).toEqual(before)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: `Abort job ${id}?` })
+  await dialog.waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await expect.poll(() => inMenu(id, 'Abort').evaluate((one) => one.matches(':focus'))).toBe(true)
+
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('button', { name: 'Abort' }).press('Enter')
+  await dialog.waitFor({ state: 'detached' })
+  await rowOf(id)
+    .getByText(/^\S?\s*Aborted$/)
+    .waitFor()
+  await inMenu(id, 'Copy link').waitFor({ state: 'detached' })
+  await expect.poll(() => opener(id).evaluate((one) => one.matches(':focus'))).toBe(true)
+  expect(new URL(page.url()).pathname).toBe('/jobs')
+  expect(await admin.faults()).toEqual([])
+})
+
+test('a job is run again in the list, which stays open; what did not work is said where one pressed', async () => {
+  const id = await product.launch('Plain', { host: 'web1' })
+  await product.waitForEnd(id)
+  await open('/jobs')
+  await opener(id).click()
+  await inMenu(id, 'Run again').click()
+  const dialog = page.getByRole('dialog', { name: `Run job ${id} again?` })
+  await admin.context.setOffline(true)
+  await dialog.getByRole('button', { name: 'Run again' }).click()
+  await dialog.getByRole('alert').getByText('The control plane does not answer').waitFor()
+  await admin.context.setOffline(false)
+  await dialog.getByRole('button', { name: 'Run again' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await rowOf(id + 1).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/jobs')
+  const again = await product.admin.get<{ extravars: object }>(`/job/${id + 1}?output=false`)
+  expect(again.extravars).toMatchObject({ host: 'web1' })
+  expect(await admin.faults()).toEqual([])
+})
+
+test('who may not abort a job reads why in its menu', async () => {
+  const id = await product.launch('Hold')
+  const wanda = await newPerson(browser, product.address)
+  await open('/jobs', wanda.page)
+  await signInOn(wanda.page, 'wanda', ADMIN_PASSWORD)
+  await opener(id, wanda.page).click()
+  const hers = inMenu(id, 'Abort', wanda.page)
+  expect(await hers.getAttribute('aria-disabled')).toBe('true')
+  expect(await hers.getAttribute('title')).toBe('It is the job of another user')
+  await product.admin.post(`/job/${id}/abort`)
+  expect(await wanda.faults()).toEqual([])
+  await wanda.close()
+})
+
+test('a job that comes in moves no row while a menu is open', async () => {
+  const id = await product.launch('Plain')
+  await product.waitForEnd(id)
+  await open('/jobs')
+  await opener(id).click()
+  await inMenu(id, 'Run again').waitFor()
+  const before = await rowOf(id).boundingBox()
+  const next = await product.launch('Plain')
+  await page.getByRole('button', { name: '1 new job' }).waitFor()
+  expect(await rowOf(id).boundingBox()).toEqual(before)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: '1 new job' }).click()
+  await rowOf(next).waitFor()
+})
+
+test('a link to a job is copied in the list and on its page', async () => {
+  const id = await product.launch('Plain')
+  await product.waitForEnd(id)
+  const link = `${product.address}/jobs/${id}`
+  await open('/jobs')
+  await opener(id).click()
+  await inMenu(id, 'Copy link').click()
+  await inMenu(id, 'Copied').waitFor()
+  expect(await copied()).toBe(link)
+  await page.evaluate('navigator.clipboard.writeText("")')
+  await open(`/jobs/${id}/values`)
+  await page.getByRole('button', { name: 'Copy link' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await copied()).toBe(link)
+})
+
+test('the values of a job are copied as JSON and as YAML', async () => {
+  const id = await product.launch('Plain', { host: 'no: "web1"\u2028' })
+  await product.waitForEnd(id)
+  await open(`/jobs/${id}/values`)
+  const { extravars } = await product.admin.get<{ extravars: object }>(`/job/${id}?output=false`)
+  const section = page.getByRole('region', { name: 'Extra variables' }).locator('..')
+  await section.getByRole('button', { name: 'Copy as JSON' }).click()
+  await section.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(JSON.parse(await copied())).toEqual(extravars)
+  await section.getByRole('button', { name: 'Copy as YAML' }).click()
+  await section.getByRole('button', { name: 'Copy as YAML' }).waitFor({ state: 'detached' })
+  const text = await copied()
+  expect(text).toContain('host: "no: ')
+  expect(parse(text)).toEqual(extravars)
+  expect(await admin.faults()).toEqual([])
+})
+
+test.each(COLOR_SCHEMES)('the menu of a job is for everybody, also on small screens, %s', async (colorScheme) => {
+  const { records } = await product.admin.get<{ records: { id: number }[] }>('/job')
+  const id = records[0]?.id ?? 0
+  await expectForEverybody(page, colorScheme, async () => {
+    await open('/jobs')
+    await opener(id).click()
+    await inMenu(id, 'Copy link').waitFor()
+  })
+})
