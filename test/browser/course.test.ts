@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { accessFaults } from './kit/axe.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { COLOR_SCHEMES } from './kit/for-everybody.js'
 
 /** What the page of a job tells of the course of its run. One product, one job and one browser for all. */
 const PLAYBOOK = `- hosts: localhost
@@ -12,6 +13,9 @@ const PLAYBOOK = `- hosts: localhost
     - name: Name the hosts
       ansible.builtin.add_host: {name: "{{ item }}", groups: web, ansible_connection: local}
       loop: [web1, web2, db1]
+    - name: Plan
+      ansible.builtin.set_fact:
+        site: {racks: "{{ range(1, 151) | list }}", note: "{{ 'x' * 3000 }}", empty: [], street: {number: 7}}
 - name: Servers
   hosts: web
   gather_facts: false
@@ -78,6 +82,38 @@ test('with the keyboard alone one finds the failed task at its host, and reads i
   expect(await accessFaults(page)).toEqual([])
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
+  expect(await admin.faults()).toEqual([])
+})
+
+test('a result is a tree that one opens part by part, and large parts come bit by bit', async () => {
+  const { page } = admin
+  await open('/jobs/1/tasks')
+  await page.getByRole('gridcell', { name: 'Plan at localhost: ok' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Plan at localhost' })
+  // It has no text for people, so the tree is open.
+  const facts = dialog.getByText('ansible_facts')
+  await facts.click()
+  await dialog.getByText('site 4 entries').click()
+  await dialog.getByText('empty: []').waitFor()
+  await dialog.getByText('street 1 entry').click()
+  await dialog.getByText('number: 7').waitFor()
+  expect(await dialog.getByText('149: 150').count()).toBe(0)
+  await dialog.getByText('racks 150 entries').click()
+  await dialog.getByText('99: 100').waitFor()
+  await dialog.getByRole('button', { name: 'Show 50 more' }).click()
+  await dialog.getByText('149: 150').waitFor()
+  expect((await dialog.innerText()).includes('x'.repeat(2001))).toBe(false)
+  await dialog.getByRole('button', { name: 'Show all of it (3.0 kB)' }).click()
+  await expect.poll(async () => (await dialog.innerText()).includes('x'.repeat(3000))).toBe(true)
+  for (const colorScheme of COLOR_SCHEMES) {
+    await page.emulateMedia({ colorScheme })
+    expect(await accessFaults(page)).toEqual([])
+  }
+  await page.setViewportSize({ width: 320, height: 640 })
+  expect(await dialog.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+  expect(await accessFaults(page)).toEqual([])
+  await page.setViewportSize({ width: 1180, height: 720 })
+  await page.emulateMedia({ colorScheme: 'light' })
   expect(await admin.faults()).toEqual([])
 })
 

@@ -1,15 +1,16 @@
-import type { JobEvent, JobOutline } from '@holdfast/client'
+import { type JobEvent, type JobOutline, writeJson } from '@holdfast/client'
 import type { ComponentChildren } from 'preact'
 import { addressOf } from '../../live/address.js'
 import { type Answer, useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content } from '../../parts/content.js'
-import { Json } from '../../parts/copy.js'
+import { CopyButton } from '../../parts/copy-button.js'
 import { Dialog } from '../../parts/dialog.js'
 import { Time, durationText } from '../../parts/time.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
 import { ResultDiff } from './result-diff.js'
+import { LongText, ValueTree } from './value-tree.js'
 
 /** A task at a host, and the letter of its result. */
 export interface ResultPlace {
@@ -29,6 +30,8 @@ const TYPES: Readonly<Record<string, string>> = {
   s: 'runner_on_skipped',
   u: 'runner_on_unreachable',
 }
+/** Most characters of a text for people that are shown at once. */
+const MAX_CHARACTERS = 20_000
 /** A host may be at several tasks of one name. Their results are read so many at a time. */
 const PAGE = 100
 
@@ -120,6 +123,7 @@ async function differenceOf(id: number, { result }: JobEvent, signal: AbortSigna
 
 function Result({ jobId, event, line, diff }: Found & { readonly jobId: number }) {
   const { result, time, duration } = event
+  const texts = textsOf(result)
   return (
     <>
       <p class="soft">
@@ -132,11 +136,11 @@ function Result({ jobId, event, line, diff }: Found & { readonly jobId: number }
           </>
         )}
       </p>
-      {textsOf(result).map(([name, text]) => (
+      {texts.map(([name, text]) => (
         <section key={name}>
           <h3>{courseWords.parts[name] ?? name}</h3>
           <pre class="result-text" tabIndex={0} role="region" aria-label={courseWords.parts[name] ?? name}>
-            {text}
+            <LongText text={text} most={MAX_CHARACTERS} />
           </pre>
         </section>
       ))}
@@ -146,10 +150,13 @@ function Result({ jobId, event, line, diff }: Found & { readonly jobId: number }
           <ResultDiff diff={diff} label={courseWords.diff} />
         </section>
       )}
-      <details>
-        <summary>{courseWords.whole}</summary>
-        <Json value={result} label={courseWords.whole} />
-      </details>
+      {isObject(result) && (
+        <details open={texts.length === 0}>
+          <summary>{courseWords.whole}</summary>
+          <ValueTree value={result} />
+          <CopyButton text={() => writeJson(result, 2)} label={courseWords.copyJson} />
+        </details>
+      )}
     </>
   )
 }

@@ -1,3 +1,6 @@
+import { useState } from 'preact/hooks'
+import { courseWords } from '../../words/en-course.js'
+
 /** What a task changed in a file, as `--diff` lets Ansible tell it. */
 interface Change {
   readonly before?: unknown
@@ -10,17 +13,26 @@ interface Change {
 /** Equal lines that are shown around what differs. */
 const AROUND = 3
 
+/** Most lines that are shown at once. */
+const MAX_LINES = 1000
+
 /** A line with the sign before it: `-` was there before, `+` is there now. */
 type DiffLine = readonly [sign: string, text: string]
 
 /** The changes of a task, line by line. */
 export function ResultDiff({ diff, label }: { readonly diff: unknown; readonly label: string }) {
+  const [most, setMost] = useState(MAX_LINES)
   const lines = (Array.isArray(diff) ? diff : [diff]).flatMap((change: unknown) => linesOf(change))
   return (
     <pre class="result-text diff" tabIndex={0} role="region" aria-label={label}>
-      {lines.map(([sign, text], at) => (
+      {lines.slice(0, most).map(([sign, text], at) => (
         <span key={at} class={sign === '-' ? 'bad' : sign === '+' ? 'ok' : undefined}>{`${sign}${text}\n`}</span>
       ))}
+      {lines.length > most && (
+        <button type="button" onClick={() => setMost(most + MAX_LINES)}>
+          {courseWords.more(Math.min(MAX_LINES, lines.length - most))}
+        </button>
+      )}
     </pre>
   )
 }
