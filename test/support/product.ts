@@ -11,7 +11,8 @@ import { USUAL_DATABASE, createTestDatabase } from './test-database.js'
 import { waitFor } from './wait.js'
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
-/** The command of the runner agent. */
+/** The command of the control plane, and that of the runner agent. */
+const CONTROL_PLANE = join(ROOT, 'control-plane/bin/holdfast.js')
 export const AGENT = join(ROOT, 'runner-agent/bin/holdfast-runner.js')
 export const ADMIN_PASSWORD = 'correct horse battery'
 
@@ -61,7 +62,8 @@ export interface Product {
   readonly admin: RestClient
   controlPlane: RunningProcess
   agent: RunningProcess
-  startControlPlane(): Promise<void>
+  /** @param program of another place, such as another release */
+  startControlPlane(program?: string): Promise<void>
   /** Starts one more control plane on the same database and folder; it ends with the product. */
   startAnotherNode(): Promise<AnotherNode>
   /** @param another what differs from the agent of this product: settings, or a program of another place */
@@ -108,9 +110,9 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   let port = '0'
   let dialled = ''
   const others: RunningProcess[] = []
-  const serve = (port: string): RunningProcess =>
+  const serve = (port: string, program = CONTROL_PLANE): RunningProcess =>
     startProgram(
-      join(ROOT, 'control-plane/bin/holdfast.js'),
+      program,
       ['serve'],
       {
         PERSISTENT_PATH: persistent,
@@ -130,8 +132,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     if (address === 'ended') throw new Error(`the control plane ended: ${running.said()}`)
     return address
   }
-  const startControlPlane = async () => {
-    product.controlPlane = serve(port)
+  const startControlPlane = async (program?: string) => {
+    product.controlPlane = serve(port, program)
     const address = await addressOf(product.controlPlane)
     Object.assign(product, { address })
     port = new URL(address).port

@@ -13,6 +13,7 @@ import { ThemeSelect } from '../parts/theme-select.js'
 import { timeText } from '../parts/time.js'
 import { userName } from '../parts/user-name.js'
 import { words } from '../words/en.js'
+import { isBusy } from './busy.js'
 import { SignInForm } from './sign-in-form.js'
 
 const LINKS = [
@@ -28,6 +29,9 @@ const ADMIN_PATHS = ['/users', '/roles', '/credentials', '/audit', '/settings'] 
 
 /** When the stream has been away for so long, the page says so. In milliseconds. */
 const PATIENCE_MS = 5000
+
+/** All tabs of all people hear of a new release at once. They load the page again within so many milliseconds. */
+const SPREAD_MS = 3000
 
 /** The frame around every page: its header, messages about the connection, and the sign-in. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
@@ -161,6 +165,14 @@ async function signOut() {
 function Notices() {
   const { value } = connection
   const newer = newerVersion.value
+  const { url } = useLocation()
+  useEffect(() => {
+    if (newer === null) return
+    const timer = setTimeout(() => {
+      if (!isBusy()) location.reload()
+    }, Math.random() * SPREAD_MS)
+    return () => clearTimeout(timer)
+  }, [newer, url])
   useEffect(() => {
     if (value.state !== 'lost') return
     const timer = setTimeout(() => (connection.value = { ...value, isSaid: true }), PATIENCE_MS)

@@ -51,6 +51,7 @@ export function SignInForm({ to, username }: { readonly to: string; readonly use
         if (!isBusy && wait === 0) void signIn(event.currentTarget)
       }}
     >
+      {username === undefined && <Announcement text={kinds?.announcement} />}
       {error && <Failure error={error} />}
       {wait > 0 && <p role="status">{words.signIn.wait(wait)}</p>}
       <label>
@@ -85,4 +86,9 @@ export function SignInForm({ to, username }: { readonly to: string; readonly use
       )}
     </form>
   )
+}
+
+/** A form that lies over a page has none: the page itself shows it. */
+function Announcement({ text }: { readonly text: string | undefined }) {
+  return text ? <p class="notice info">{text}</p> : null
 }
