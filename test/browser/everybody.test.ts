@@ -38,6 +38,12 @@ roles: [default]
 playbook: hold.yml
 fields: []
 `,
+  'steps.yml': `name: Steps of ${LONG}
+type: multistep
+roles: [default]
+fields: []
+steps: [{name: ${LONG}, type: ansible, playbook: long.yml}]
+`,
   'long.yml': `name: ${LONG}
 type: ansible
 categories: [${LONG}]
@@ -64,8 +70,8 @@ let runner: ScriptedRunner
 let browser: Browser
 let admin: Person
 let page: Page
-/** Jobs: one that failed, one that waits for its approval. */
-let jobs: readonly [failed: number, waiting: number]
+/** Jobs: one that failed, one that waits for its approval, one of several steps. */
+let jobs: readonly [failed: number, waiting: number, steps: number]
 
 beforeAll(async () => {
   ;[browser, product] = await Promise.all([
@@ -80,7 +86,8 @@ beforeAll(async () => {
   await product.admin.post('/credential', { name: LONG, user: LONG, password: ADMIN_PASSWORD, host: LONG })
   const olga = await signIn(product.address, 'olga', ADMIN_PASSWORD)
   const launched = async () => (await olga.post<{ id: number }>('/job', { formName: LONG, rawFormData: {} })).id
-  jobs = [await launched(), await launched()]
+  const steps = await product.launch(`Steps of ${LONG}`)
+  jobs = [await launched(), await launched(), steps]
   await product.admin.post(`/job/${jobs[0]}/approve`)
   await product.waitForEnd(jobs[0])
   product.startAgent()
@@ -255,7 +262,10 @@ const pages = () => [
   '/runners/1',
   '/runners/2',
   '/me',
-  ...jobs.flatMap((id) => ['', '/tasks', '/timeline', '/values', '/history'].map((tab) => `/jobs/${id}${tab}`)),
+  ...[jobs[0], jobs[1]].flatMap((id) =>
+    ['', '/tasks', '/timeline', '/values', '/history'].map((tab) => `/jobs/${id}${tab}`),
+  ),
+  `/jobs/${jobs[2]}/nodes`,
   '/users',
   '/users/2',
   '/roles',

@@ -6,6 +6,7 @@ import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.j
 import { ScriptedRunner } from '../support/scripted-runner.js'
 import { accessFaults } from './kit/axe.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { COLOR_SCHEMES, expectForEverybody } from './kit/for-everybody.js'
 
 /** What pages say in less usual states: something has changed meanwhile, something is not allowed, or did not work. */
 const FORMS = {
@@ -22,6 +23,15 @@ roles: [default]
 playbook: ask.yml
 runner: nowhere
 fields: []
+`,
+  'steps.yml': `name: Steps
+type: multistep
+roles: [default]
+approval: {title: Begin?, roles: [deciders]}
+fields: []
+steps:
+  - {name: first, type: ansible, playbook: ask.yml}
+  - {name: second, type: ansible, playbook: ask.yml, runner: nowhere}
 `,
   'server.yml': `- name: Server
   type: ansible
@@ -119,6 +129,42 @@ test('what changed while a job waited is approved only by a second button that s
   await product.waitForEnd(id)
   expect([await admin.faults(), await wanda.faults()]).toEqual([[], []])
   await wanda.close()
+})
+
+test('who decides about a job reads where it will run, on its page and in the list of approvals', async () => {
+  const [plain, steps] = [await product.launch('Ask'), await product.launch('Steps')]
+  for (const path of ['/approvals', `/jobs/${plain}`]) {
+    await open(path)
+    await page.getByText('Will run on scripted', { exact: true }).waitFor()
+  }
+  for (const path of ['/approvals', `/jobs/${steps}`]) {
+    await open(path)
+    const text = 'Will run on the default runner (scripted): first; nowhere: second'
+    await page.getByText(text, { exact: true }).waitFor()
+  }
+  for (const id of [plain, steps]) await product.admin.post(`/job/${id}/reject`)
+  await page.getByText(/^Rejected by admin/).waitFor()
+  expect(await page.getByText('Will run on').count()).toBe(0)
+})
+
+test('who is not signed in reads the announcement', async () => {
+  const changed = await product.admin.request('PUT', '/settings/appearance', { announcement: 'It stops at noon' })
+  expect(changed.status).toBe(200)
+  const guest = await newPerson(browser, product.address)
+  for (const colorScheme of COLOR_SCHEMES) {
+    await expectForEverybody(guest.page, colorScheme, async () => {
+      await open('/jobs', guest.page)
+      await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+      await guest.page.getByText('It stops at noon').waitFor()
+    })
+  }
+  await signInOn(guest.page, 'wanda', ADMIN_PASSWORD)
+  await guest.page.getByText('It stops at noon').waitFor()
+  expect(await guest.page.getByText('It stops at noon').count()).toBe(1)
+  await product.admin.request('PUT', '/settings/appearance', { announcement: '' })
+  await guest.page.getByText('It stops at noon').waitFor({ state: 'detached' })
+  expect(await guest.faults()).toEqual([])
+  await guest.close()
 })
 
 test('fields of a group stand together under its name, and a step of a wizard has its title and its help', async () => {

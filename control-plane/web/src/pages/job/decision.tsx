@@ -1,17 +1,15 @@
-import { type JobRecord, RefusedError } from '@holdfast/client'
+import { type Job, type JobRecord, RefusedError } from '@holdfast/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../live/api.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { words } from '../../words/en.js'
 
-/** Approve or reject a job that waits. @property can why not, as the job says it; left out: the control plane will say */
+/** Where a job that waits will run; approve or reject it. @property can why not, as the job says it; left out: the control plane will say */
 export function Decision({
   job,
   done,
 }: {
-  readonly job: Pick<JobRecord, 'id'> & {
-    readonly can?: { readonly approve?: boolean | string; readonly reject?: boolean | string }
-  }
+  readonly job: Pick<JobRecord, 'id'> & Pick<Job, 'can' | 'runs_on'>
   readonly done: () => void
 }) {
   const { id, can = {} } = job
@@ -31,30 +29,39 @@ export function Decision({
   }
 
   return (
-    <div class="buttons">
-      <ActionButton
-        text={words.approval.approve}
-        tone="main"
-        disabledBecause={because(can.approve)}
-        act={() => approve(false)}
-      />
-      {isChanged && (
+    <>
+      {job.runs_on && job.runs_on.length > 0 && <p>{words.approval.runsOn(job.runs_on.map(placeText).join('; '))}</p>}
+      <div class="buttons">
         <ActionButton
-          text={words.approval.force}
-          ask={{ title: words.approval.changed, text: words.approval.force }}
-          act={() => approve(true)}
+          text={words.approval.approve}
+          tone="main"
+          disabledBecause={because(can.approve)}
+          act={() => approve(false)}
         />
-      )}
-      <ActionButton
-        text={words.approval.reject}
-        tone="danger"
-        disabledBecause={because(can.reject)}
-        ask={{ title: words.approval.rejectTitle(id), text: words.approval.rejectText }}
-        act={async () => {
-          await api.rejectJob({ id })
-          done()
-        }}
-      />
-    </div>
+        {isChanged && (
+          <ActionButton
+            text={words.approval.force}
+            ask={{ title: words.approval.changed, text: words.approval.force }}
+            act={() => approve(true)}
+          />
+        )}
+        <ActionButton
+          text={words.approval.reject}
+          tone="danger"
+          disabledBecause={because(can.reject)}
+          ask={{ title: words.approval.rejectTitle(id), text: words.approval.rejectText }}
+          act={async () => {
+            await api.rejectJob({ id })
+            done()
+          }}
+        />
+      </div>
+    </>
   )
+}
+
+/** A runner, and the steps or nodes that are for it. */
+function placeText({ runner, by_default, nodes }: NonNullable<Job['runs_on']>[number]): string {
+  const name = runner ?? words.approval.noRunner
+  return [by_default ? words.approval.defaultRunner(name) : name, nodes.join(', ')].filter(Boolean).join(': ')
 }
