@@ -128,16 +128,10 @@ function checkSizes(outputs) {
   }
   const start = new Set([
     ...withImports(outputOf('src/main.tsx')),
-    ...withImports(outputOf('src/pages/jobs/jobs-page.tsx')),
     ...withImports(outputOf('src/live/shared-worker.ts')),
   ])
   // A job opens with its output. Its other parts are loaded when somebody opens them; allScripts counts them.
-  const job = [
-    ...new Set([
-      ...withImports(outputOf('src/pages/job/job-page.tsx')),
-      ...withImports(outputOf('src/pages/job/output-tab.tsx')),
-    ]),
-  ].filter((path) => !start.has(path))
+  const job = [...withImports(outputOf('src/pages/job/job-page.tsx'))].filter((path) => !start.has(path))
   const isScript = (path) => path.endsWith('.js')
   const sizes = {
     start: sum(start),

@@ -6,11 +6,12 @@ import { BASE, addressOf } from './live/address.js'
 import { readSession, session } from './live/session.js'
 import { startTheme } from './live/theme.js'
 import { PageTitle } from './parts/content.js'
+import { JobsPage } from './pages/jobs/jobs-page.js'
 import { PAGES } from './routes.js'
 import { Shell } from './shell/shell.js'
 import { words } from './words/en.js'
 
-const JobsPage = lazy(() => import('./pages/jobs/jobs-page.js').then(({ JobsPage: page }) => page))
+// The list of jobs is what people see first, so it is a part of the start. Other pages are loaded when they are opened.
 const JobPage = lazy(() => import('./pages/job/job-page.js').then(({ JobPage: page }) => page))
 const others = () => import('./pages/others.js')
 const FormsPage = lazy(() => others().then(({ FormsPage: page }) => page))

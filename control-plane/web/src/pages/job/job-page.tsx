@@ -15,11 +15,11 @@ import { words } from '../../words/en.js'
 import { Decision } from './decision.js'
 import { JobFacts } from './job-facts.js'
 import { JobButtons } from './job-buttons.js'
+import { OutputTab } from './output-tab.js'
 
 // The list of jobs loads its menu together with this page, because both have the same buttons.
 export { JobMenu } from './job-buttons.js'
 
-const OutputTab = lazy(() => import('./output-tab.js').then(({ OutputTab: tab }) => tab))
 const others = () => import('./other-tabs.js')
 const TasksTab = lazy(() => others().then(({ TasksTab: tab }) => tab))
 const TimelineTab = lazy(() => others().then(({ TimelineTab: tab }) => tab))
