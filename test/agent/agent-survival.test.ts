@@ -82,6 +82,17 @@ describe('replication', () => {
     expect(controlPlane.inventories.at(-1)?.jobs).toMatchObject([{ job_id: job.order.job_id }])
   })
 
+  test('a job whose end is stored is removed, and the next connection does not list it', async () => {
+    const { controlPlane, statePath, join: joinApp } = await createSetting()
+    await joinApp()
+    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('hello')) })))
+    await exactEnd(controlPlane, job)
+    await waitUntil('its folder is gone', () => spooledJob(statePath) === null)
+    controlPlane.cut()
+    const inventory = await waitUntil('the spool is told again', () => controlPlane.inventories[1])
+    expect(inventory.jobs).toEqual([])
+  })
+
   test('a connection that breaks around every claim: each job runs once and ends exactly', async () => {
     const { controlPlane, folder, join: joinApp } = await createSetting()
     await joinApp()

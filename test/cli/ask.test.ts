@@ -38,6 +38,16 @@ wizard:
   - { name: storage, subform: Disk }
   - { name: backup, subform: Disk, optional: true }
 `
+const HIDING = `name: Hiding
+type: ansible
+playbook: order.yml
+roles: [default]
+fields: []
+wizard:
+  - { name: storage, subform: Disk }
+  - { name: backup, subform: Disk, when: "'$(__parent__.storage.kind)' === 'tape'" }
+  - { name: archive, subform: Disk }
+`
 const [ENTER, DOWN, CTRL_C] = ['\r', '\x1b[B', '\x03']
 
 let server: TestServer
@@ -45,7 +55,7 @@ let folder: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-ask-'))
   server = await startServer({
-    forms: { 'order.yml': ORDER, 'disk.yml': DISK, 'wizard.yml': WIZARD },
+    forms: { 'order.yml': ORDER, 'disk.yml': DISK, 'wizard.yml': WIZARD, 'hiding.yml': HIDING },
     settings: { LAUNCH_VALIDATION: 'enforce' },
   })
 })
@@ -133,6 +143,22 @@ describe('job launch --ask', () => {
     expect(code).toBe(130)
     expect(cli.screen()).toContain('Nothing was launched.')
     expect((await lastJob())?.id).toBe(before?.id)
+  })
+
+  it('asks for the fields of a step only when the answers before it show the step', async () => {
+    for (const [keys, second] of [
+      [[ENTER], 'archive'],
+      [[DOWN, ENTER], 'backup'],
+    ] as const) {
+      const cli = start(['job', 'launch', 'Hiding', '--ask'])
+      await cli.at('Step: storage')
+      await cli.at('Kind *', ...keys)
+      await cli.at('Step: ')
+      await cli.at('Kind *')
+      expect([...cli.screen().matchAll(/Step: (\w+)/g)].map(([, name]) => name)).toEqual(['storage', second])
+      cli.process.stdin.write(CTRL_C)
+      expect((await cli.ended).code).toBe(130)
+    }
   })
 
   it('says what to use where there is no terminal', async () => {

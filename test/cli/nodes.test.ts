@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
@@ -82,6 +83,31 @@ it('a job that consists of no other jobs: 5, and the sentence of the service', a
   const { code, stdout, stderr } = await person().run(['job', 'nodes', String(id)])
   expect([code, stdout]).toEqual([5, ''])
   expect(stderr).toContain(`${id}`)
+})
+
+it('a terminal shows everything that follows a node, however much that is', async () => {
+  const service = await startFakeService()
+  try {
+    const names = Array.from({ length: 20 }, (_, at) => `follower-${at}`)
+    const node = {
+      identifier: 'first',
+      name: 'first.yml',
+      type: 'job_template',
+      all_parents: false,
+      links: { success: names, failure: [], always: [] },
+      status: 'waiting',
+      reason: null,
+      start: null,
+      end: null,
+      job: null,
+    }
+    service.override = () => ({ status: 200, body: { count: 1, records: [node] } })
+    const script = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+    const { stdout } = await script.run(['job', 'nodes', '12'], { terminal: true, columns: 80 })
+    for (const name of names) expect(stripVTControlCharacters(stdout)).toMatch(new RegExp(`${name}\\b`))
+  } finally {
+    await service.stop()
+  }
 })
 
 it('says that nothing is planned when the service names no node, and that a node waits for all before it', async () => {

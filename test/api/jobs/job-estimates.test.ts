@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { covers } from '../../interface/covers.js'
 import { type RunTask, runEvents } from '../../support/run-events.js'
 import { waitFor } from '../../support/wait.js'
+import { workflowForm, workflowText } from '../../support/workflow-text.js'
 import { putEvents, putJob } from '../job-rows.js'
 import { addRunner } from '../runner-row.js'
 import { endPart, partOf } from '../sequences/sequence-parts.js'
@@ -18,11 +19,17 @@ const STEPS = JSON.stringify({
   ],
 })
 
+/** The second node is an approval, which has no job. */
+const ASKS = { one: { success: ['sure'] }, sure: { approval: {}, success: ['two'] }, two: {} }
+
 let server: TestServer
 let ann: string
 let bob: string
 beforeAll(async () => {
-  server = await startServer({ forms: { 'steps.yml': STEPS } })
+  server = await startServer({
+    forms: { 'steps.yml': STEPS, 'asks.yml': workflowForm('asks') },
+    workflows: { 'asks.yml': workflowText('asks', ASKS) },
+  })
   await addRunner(server, 'edge', { isDefault: true })
   ann = (await server.addUser('ann')).token
   bob = (await server.addUser('bob')).token
@@ -115,4 +122,31 @@ test('for a parent job, the time left includes all remaining steps', async () =>
   expect(await estimateOf(id)).toMatchObject({ left_seconds: 70, progress: 0.3 })
   await endPart(server, last.id)
   await endOf(id)
+})
+
+test('a node after an approval is expected after what comes before the approval, not at once', async () => {
+  const launch = async () => {
+    const { body } = await server.call('POST', '/job', { token: ann, json: { formName: 'asks', rawFormData: {} } })
+    return Number(body.id)
+  }
+  const first = await launch()
+  const one = await partOf(server, first, 'one')
+  await claim(one.id)
+  await putTasks(one.id, tasks(10, 20))
+  await endPart(server, one.id)
+  await waitFor('the approval', async () => {
+    const { status } = await server.call('POST', `/job/${first}/approve`, { token: server.admin })
+    return status === 200
+  })
+  const two = await partOf(server, first, 'two')
+  await putTasks(two.id, tasks(40, 30))
+  await endPart(server, two.id)
+  await waitFor('the end of the first job', async () => {
+    const { body } = await server.call('GET', `/job/${first}?output=false`, { token: ann })
+    return body.status === 'success'
+  })
+
+  const id = await launch()
+  await partOf(server, id, 'one')
+  expect(await estimateOf(id)).toMatchObject({ left_seconds: 100, runs: 1 })
 })

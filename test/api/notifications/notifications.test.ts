@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
+import { SOCKET_PATH } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endJob } from '../../../control-plane/src/jobs/end/ending.js'
 import { ATTEMPT_MS, PAUSES_MS } from '../../../control-plane/src/notifications/outbox.js'
 import { type AnsweringServer, type AskedRequest, startAnsweringServer } from '../../support/answering-server.js'
+import { RawAgent, newIdentity } from '../../support/raw-agent.js'
 import { waitFor } from '../../support/wait.js'
 import { putJob } from '../job-rows.js'
 import { addRunner } from '../runner-row.js'
@@ -248,8 +250,21 @@ describe('a webhook', () => {
     await removeTarget(target)
   })
 
-  test('is sent for an approval with masked values, and for runners that ask to join, are lost and are back', async () => {
-    const target = await makeTarget('/good', ['job.approval', 'runner.request', 'runner.lost', 'runner.back'])
+  test('is sent once when a runner asks to join, however often it connects before somebody decides', async () => {
+    const target = await makeTarget('/good', ['runner.request'])
+    const identity = newIdentity('asks-1')
+    for (let time = 0; time < 2; time += 1) {
+      const agent = await RawAgent.join(`ws://127.0.0.1:${server.port}${SOCKET_PATH}`, identity)
+      await look()
+      await agent.leave()
+    }
+    const sent = receiver.asked.map(({ body }) => JSON.parse(body) as { event: string; runner?: { name: string } })
+    expect(sent.filter(({ runner }) => runner?.name === 'asks-1')).toMatchObject([{ event: 'runner.request' }])
+    await removeTarget(target)
+  })
+
+  test('is sent for an approval with masked values, and for runners that are lost and are back', async () => {
+    const target = await makeTarget('/good', ['job.approval', 'runner.lost', 'runner.back'])
     const runner = await addRunner(server, 'lost-1', { isDefault: true })
     const values = { size: 3, word: 'CANARY-word' }
     const launched = await server.call('POST', '/job', {

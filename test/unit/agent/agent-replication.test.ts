@@ -206,6 +206,26 @@ describe('pieces of a job', () => {
   })
 })
 
+test('a job whose streams cannot be read is reported and left out, and the other jobs are sent', async () => {
+  const port = new FakePort()
+  const reported: [Replica, unknown][] = []
+  const sender = createSender(port, (replica, error) => void reported.push([replica, error]))
+  const [broken, good] = [jobOf(1, sender), jobOf(2, sender)]
+  const error = new Error('EIO: i/o error, read')
+  broken.files.output.read = () => Promise.reject(error)
+  for (const { files, replica } of [broken, good]) {
+    files.output.append('some text')
+    replica.look()
+    sender.add(replica)
+  }
+  await settled()
+  expect(reported).toEqual([[broken.replica, error]])
+  expect([port.bytesOf(1), port.bytesOf(2)]).toEqual([0, 9])
+  sender.wake()
+  await settled()
+  expect(reported).toHaveLength(1)
+})
+
 describe('windows', () => {
   const backlog = (id: number, bytes: number, sender: Sender): Job => {
     const job = jobOf(id, sender)
