@@ -70,6 +70,30 @@ describe('asking to join', () => {
     expect((await again.next('welcome')).state).toBe('waiting')
   })
 
+  test('a new request is an event for notifications, and a connection of a runner that waits already is none', async () => {
+    const { store, clock, url } = fixture
+    const target = {
+      name: 'chat',
+      url: 'https://x/',
+      secret: Buffer.from(''),
+      events: '["runner.request"]',
+      enabled: 1,
+    }
+    await store.write('test.target', (queries) =>
+      queries
+        .insertInto('notification_target')
+        .values({ ...target, created_at: clock.now(), created_by: 'root' })
+        .execute(),
+    )
+    const identity = newIdentity('edge-1')
+    await RawAgent.join(url, identity)
+    await RawAgent.join(url, identity)
+    const events = await store.read.selectFrom('notification_event').selectAll().execute()
+    expect(events.map(({ data }) => JSON.parse(data) as object)).toMatchObject([
+      { what: 'request', runner: { name: 'edge-1' } },
+    ])
+  })
+
   test('asking again with the same key keeps the request and its time', async () => {
     const identity = newIdentity('edge-1')
     const first = await RawAgent.join(fixture.url, identity)

@@ -19,6 +19,7 @@ async function findJob() {
   const folder = join(statePath, 'spool', 'jobs', `1-${'a'.repeat(32)}`)
   mkdirSync(folder)
   writeFileSync(join(folder, 'started.json'), JSON.stringify({ pid: 1, start_ticks: 1, boot_id: 'this boot' }))
+  const spooledAtChanges: number[] = []
   const waits: { ms: number; pass: () => void; isOver: boolean }[] = []
   const jobs = createHostJobs({
     log,
@@ -39,7 +40,7 @@ async function findJob() {
     mostJobs: () => 0,
     problem: () => null,
     hostProblem: () => null,
-    changed: () => undefined,
+    changed: () => void spooledAtChanges.push(jobs.figures().spooledJobs),
     after(ms, pass) {
       const wait = { ms, pass, isOver: false }
       waits.push(wait)
@@ -56,7 +57,7 @@ async function findJob() {
   await jobs.load()
   const [wait] = waits
   if (!wait) throw new Error('nothing is waited for')
-  return { jobs, wait, hasEnd: () => existsSync(join(folder, 'end.json')) }
+  return { jobs, wait, folder, spooledAtChanges, hasEnd: () => existsSync(join(folder, 'end.json')) }
 }
 
 test('the agent decides about a job of the spool after a minute without a control plane, and not before', async () => {
@@ -73,4 +74,13 @@ test('the agent waits for a control plane that answers and has not accepted the 
   jobs.wait()
   expect(wait.isOver).toBe(true)
   expect(hasEnd()).toBe(false)
+})
+
+test('a job whose folder was removed by hand does not count any more once that is certain', async () => {
+  const { wait, folder, spooledAtChanges } = await findJob()
+  rmSync(folder, { recursive: true })
+  spooledAtChanges.length = 0
+  wait.pass()
+  await waitUntil('the job to be judged and removed', () => spooledAtChanges.length >= 2)
+  expect(spooledAtChanges).toEqual([1, 0])
 })
