@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { check, formOf } from './check.js'
+import type { AskInScript } from '../../../control-plane/src/forms/check/evaluator.js'
+import { loadQuickJs } from '../../../control-plane/src/forms/sandbox/quickjs.js'
+import { NOW, check, formOf } from './check.js'
 import { covers } from '../../interface/covers.js'
 
 const extravarsOf = async (fields: object[], values: Record<string, unknown>, subforms = {}) => {
@@ -79,6 +81,25 @@ describe('visibility', () => {
     expect(await shown(on('c', true), { c: 'abc' }, others)).toBe(false)
     expect(await shown(on('c', false), { c: 'abc' }, others)).toBe(true)
     expect(await shown(on('h', true), { c: 'ab' }, others)).toBe(false)
+  })
+
+  test('isValid: fields that depend on each other are judged by their values once these are known', async () => {
+    const fields = [
+      { name: 'mode' },
+      { name: 'b', required: true, dependencies: [{ name: 'a', isValid: true }] },
+      {
+        name: 'a',
+        dependencyFn: 'or',
+        dependencies: [
+          { name: 'b', isValid: true },
+          { name: 'mode', values: ['on'] },
+        ],
+      },
+      { name: 'after', dependencies: [{ name: 'b', isValid: true }] },
+    ]
+    const { details, extravars } = await check(formOf(fields), { mode: 'on', a: 'x', b: 'y', after: 'z' })
+    expect(extravars).toEqual({ mode: 'on', a: 'x', b: 'y', after: 'z' })
+    expect(details).toMatchObject({ validationErrors: {}, missing: [] })
   })
 
   test('field.column compares a column of the chosen record; without one, the value column', async () => {
@@ -308,6 +329,15 @@ describe('computed fields', () => {
     const values = Object.fromEntries(fields.map((field) => [field.name, 'x']))
     expect(Object.keys(await extravarsOf(fields, values))).toHaveLength(1000)
   })
+})
+
+test('a script that asks has neither a value nor an error of its own before the answer is there', async () => {
+  const evaluator = (await loadQuickJs())(NOW)
+  const evaluate = (ask: AskInScript) => evaluator.evaluate("fn.fnRestBasic('get', 'http://x/')", {}, true, ask)
+  expect(evaluate(() => null)).toEqual({ ok: false, reason: 'it asks a source', isAsking: true })
+  expect(evaluate(() => ({ ok: [1] }))).toEqual({ ok: true, value: [1] })
+  expect(evaluate(() => ({ reason: 'it is away' }))).toEqual({ ok: false, reason: 'it is away' })
+  evaluator.close()
 })
 
 describe('the place in the extra variables', () => {
