@@ -69,6 +69,8 @@ class JobUser:
         """Ends every process of the user. Returns the pids of those that cannot be ended: they are stuck in the kernel."""
         last_look = time.monotonic() + _END_SECONDS
         while True:
+            # It comes before the look: a process that lives too short to be seen would go on behind it.
+            self.kill_all()
             left = processes_of(self.uid)
             if not left or time.monotonic() >= last_look:
                 return left
@@ -77,7 +79,6 @@ class JobUser:
                     os.kill(pid, signal.SIGKILL)
                 except OSError:
                     pass  # it has ended meanwhile, or may not be signalled: then the next look finds it again
-            self.kill_all()
             time.sleep(_LOOK_EVERY)
 
     def kill_all(self):
