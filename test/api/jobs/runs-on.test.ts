@@ -17,7 +17,7 @@ const FORMS = {
   }),
   'asks.yml': form('asks', {
     type: 'multistep',
-    approval: null,
+    approval: undefined,
     steps: [step('one', { approval: APPROVAL, runner: 'far' }), step('two')],
   }),
   'flow.yml': workflowForm('flow', { approval: APPROVAL, runner: 'far' }),
@@ -29,7 +29,7 @@ const WORKFLOWS = {
     c: { workflow: 'inner', success: ['d'] },
     d: { approval: APPROVAL },
   }),
-  'inner.yml': workflowText('inner', { x: { more: { runner: 'edge' } }, y: {}, again: { workflow: 'flow' } }),
+  'inner.yml': workflowText('inner', { x: { more: { runner: 'edge' } }, y: {} }),
 }
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}

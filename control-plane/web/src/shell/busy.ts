@@ -1,10 +1,14 @@
+import { session } from '../live/session.js'
+
 /** The page on which somebody typed or changed an entry last. */
 let changedAt: string | null = null
 
 const noteChange =
   (within: string) =>
   ({ target }: Event) => {
-    if (target instanceof Element && target.closest(within)) changedAt = location.pathname
+    // The name and the password of a sign-in are used up.
+    if (session.value.state === 'in' && target instanceof Element && target.closest(within))
+      changedAt = location.pathname
   }
 addEventListener('input', noteChange('main'), true)
 // A row that was removed, and a secret that is shown only once, are changes, too.

@@ -25,8 +25,7 @@ export function RowMenu({ id }: { readonly id: number }) {
         }}
         onToggle={({ newState }) => setOpen(newState === 'open')}
       >
-        {/* After the action, so that the question over the menu is gone, and the focus goes back to its button. */}
-        {isOpen && <Menu id={id} done={() => setTimeout(() => menu.current?.hidePopover())} />}
+        {isOpen && <Menu id={id} done={() => setTimeout(() => close(menu.current))} />}
       </div>
     </>
   )
@@ -42,9 +41,21 @@ function Menu(props: { readonly id: number; readonly done: () => void }) {
   )
 }
 
+/**
+ * Closes a menu after an action, when the question over it is gone. The button that was pressed may be gone, too, so the
+ * focus does not go back by itself.
+ */
+function close(menu: HTMLElement | null) {
+  menu?.hidePopover()
+  openerOf(menu)?.focus()
+}
+
+const openerOf = (menu: HTMLElement | null) =>
+  menu?.previousElementSibling instanceof HTMLElement ? menu.previousElementSibling : null
+
 /** Puts a menu below the button before it. */
 function putBelow(menu: HTMLElement | null) {
-  const button = menu?.previousElementSibling?.getBoundingClientRect()
+  const button = openerOf(menu)?.getBoundingClientRect()
   if (!menu || !button) return
   menu.style.setProperty('--top', `${button.bottom + scrollY}px`)
   menu.style.setProperty('--right', `${document.documentElement.clientWidth - button.right}px`)
