@@ -166,3 +166,15 @@ test('takes settings from a file as systemd reads it; the environment wins', asy
   const missing = await check({}, ['--settings-file', join(folder, 'none.env')])
   expect([missing.code, missing.said]).toEqual([2, expect.stringContaining('--settings-file: ENOENT')])
 })
+
+test('trusts the authority that only the file with the settings names, as the agent will', async () => {
+  const file = join(folder, 'authority.env')
+  const settings = `APP_URL=${address}\nNODE_EXTRA_CA_CERTS=${join(folder, 'ca.pem')}\n`
+  writeFileSync(file, settings)
+  const named = { APP_URL: '', NODE_EXTRA_CA_CERTS: '' }
+  const { code, said } = await check(named, ['--settings-file', file])
+  expect(said).toContain('This host can run jobs.')
+  expect(code).toBe(0)
+  writeFileSync(file, settings.replace('ca.pem', 'none.pem'))
+  expect((await check(named, ['--settings-file', file])).said).toMatch(/^PROBLEM {2}control plane: .*none\.pem/m)
+})

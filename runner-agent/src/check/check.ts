@@ -17,7 +17,7 @@ export async function checkRunner(
   for (const look of [
     () => checkNames(environment),
     () => checkHost(settings, environment),
-    () => checkWay(settings, () => new Date()),
+    () => checkWay(settings, environment, () => new Date()),
   ]) {
     for (const finding of await look()) {
       findings.push(finding)
