@@ -155,7 +155,7 @@ function JobRow({ job }: { readonly job: JobRecord }) {
         <Status status={job.status} />
         {job.status_reason !== null && <span class="soft reason">{localText(job.status_reason)}</span>}
       </td>
-      <td>
+      <td class="target">
         <a class="plain" href={addressOf(`/jobs/${job.id}`)}>
           {job.target}
         </a>
