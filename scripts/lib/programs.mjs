@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** How long a condition may take on a slow machine. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 300_000
 
 /** How long a program may take to stop in good order. */
-const STOP_PATIENCE_MS = 20_000
+const STOP_PATIENCE_MS = 60_000
 
 /**
  * A program in the background.
