@@ -241,7 +241,7 @@ test('who is signed in at several places ends all the others at once', async () 
   await first?.getByRole('dialog').getByRole('button', { name: 'End all others' }).click()
   for (const tab of others) await tab.getByRole('heading', { name: 'Your session is over' }).waitFor()
   await first?.getByRole('button', { name: 'End all others' }).waitFor({ state: 'detached' })
-  expect(await first?.getByText('this browser').count()).toBe(1)
+  expect(await first?.getByText('this browser', { exact: true }).count()).toBe(1)
   for (const person of people) await person.close()
 })
 
