@@ -79,6 +79,7 @@ describe('settings', () => {
       runnerLostMs: 120_000,
       runnerHeartbeatMs: 20_000,
       logLevel: 'info',
+      logLevelFile: null,
       logFormat: 'json',
     })
   })
