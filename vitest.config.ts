@@ -10,8 +10,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Every answer of the interface, in every test, is held against its OpenAPI document.
     setupFiles: ['test/support/contract-setup.ts'],
-    // Today's sources are built; a database server waits for the tests that ask for one.
-    globalSetup: ['test/support/build-setup.ts', 'test/support/postgres-setup.ts'],
+    // Today's sources are built; a database server and packages wait for the tests that ask for them.
+    globalSetup: ['test/support/build-setup.ts', 'test/support/postgres-setup.ts', 'test/systemd/packages-setup.ts'],
     // Real playbooks start in about half a second each; a test that waits for a condition gets room on a loaded machine.
     testTimeout: 400_000,
     hookTimeout: 400_000,

@@ -10,7 +10,12 @@ if [ "$1" != --once ]; then
   folder=$1 project=$2 lower=$3
   mount --make-rprivate /
   mount -t tmpfs -o mode=755 layer "$folder"
-  mkdir "$folder"/{changes,work,root}
+  mkdir "$folder"/{changes,work,root,groups}
+  # Machines that run side by side must not have their services in the same control groups.
+  mount -t cgroup2 cgroup2 "$folder/groups"
+  group=$folder/groups$(sed -n 's/^0:://p' /proc/self/cgroup)/${folder##*/}
+  mkdir "$group"
+  echo $$ >"$group/cgroup.procs"
   while true; do
     # A file, whose end makes nobody wait: the first process of a machine that restarts is killed.
     setpriv --pdeathsig KILL unshare --mount --pid --uts --ipc --net --cgroup --fork --kill-child=SIGKILL \

@@ -12,6 +12,9 @@ const LOWER = process.env.SYSTEMD_ROOT ?? '/'
 /** The clone, as the machine sees it. */
 export const INSTALLED = '/opt/holdfast'
 
+/** What a shell of root has there. Certificates and proxies that this process was given are not those of the machine. */
+const ENVIRONMENT = { PATH: process.env.PATH, HOME: '/root', SHELL: '/bin/bash' }
+
 /** How a command of the machine ended. */
 export interface Ran {
   readonly status: number
@@ -28,6 +31,10 @@ export interface Machine {
   run(script: string, input?: string): Promise<Ran>
   /** The same; it ends at the first command that fails. @returns what it printed @throws Error when its exit status is not 0 */
   get(script: string): Promise<string>
+  /** Runs a shell script as root at a terminal of its own. Somebody there types each answer when its question is shown. */
+  type(script: string, answers: readonly (readonly [question: string, answer: string])[]): Promise<Ran>
+  /** The process that has its namespaces, until the next boot. */
+  firstProcess(): string
   /**
    * Restarts the machine and waits until it is up again. `orderly` is `systemctl reboot`; at a `power failure` everything
    * in it ends at once. Its files stay as they are, but for /run and /tmp.
@@ -59,6 +66,22 @@ export function whyNoMachine(): string | null {
   return status === 0 ? null : `namespaces with a systemd cannot be made here: ${stderr.trim()}`
 }
 
+/** Removes the control groups that a machine has left (boot.sh), when the last process of it has ended. */
+async function removeGroups(folder: string): Promise<void> {
+  const script = `set -e; mount -t cgroup2 cgroup2 "$FOLDER"
+    group=$FOLDER$(sed -n 's/^0:://p' /proc/self/cgroup)/\${FOLDER##*/}
+    [ ! -e "$group" ] || find "$group" -depth -type d -exec rmdir {} +`
+  await waitFor('the end of all processes of the machine', () => {
+    const words = ['--mount', 'bash', '-c', script]
+    const { status, stderr } = spawnSync('unshare', words, {
+      encoding: 'utf8',
+      env: { ...process.env, FOLDER: folder },
+    })
+    if (status !== 0) throw new Error(stderr)
+    return true
+  })
+}
+
 /** Boots a machine; it has a network of its own, with the loopback address only. */
 export async function bootMachine(): Promise<Machine> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-machine-'))
@@ -82,13 +105,41 @@ export async function bootMachine(): Promise<Machine> {
   const run = (script: string, input = ''): Promise<Ran> =>
     new Promise((resolve) => {
       const command = ['--target', firstProcess(), '--all', 'bash', '-c', script]
-      const child = execFile('nsenter', command, { maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+      const child = execFile('nsenter', command, { maxBuffer: 64 << 20, env: ENVIRONMENT }, (error, stdout, stderr) => {
         resolve({ status: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr })
       })
       // A command that reads nothing may be gone before it is given anything; how it ended is what counts.
       child.stdin?.on('error', () => undefined)
       child.stdin?.end(input)
     })
+  const type: Machine['type'] = async (script, answers) => {
+    const words = [
+      '--target',
+      firstProcess(),
+      '--all',
+      'script',
+      '--quiet',
+      '--return',
+      '/dev/null',
+      '--command',
+      script,
+    ]
+    const child = spawn('nsenter', words, { stdio: ['pipe', 'pipe', 'pipe'], env: ENVIRONMENT })
+    let [stdout, stderr, seen] = ['', '', 0]
+    child.stdout.on('data', (data: Buffer) => (stdout += data.toString()))
+    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()))
+    const status = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)))
+    for (const [question, answer] of answers) {
+      await waitFor(`"${question}" at the terminal`, () => {
+        const at = stdout.indexOf(question, seen)
+        if (at < 0) throw new Error(`${stdout.slice(seen)}${stderr}`)
+        seen = at + question.length
+        return true
+      })
+      child.stdin.write(`${answer}\r`)
+    }
+    return { status: await status, stdout, stderr }
+  }
   const get = async (script: string): Promise<string> => {
     const { status, stdout, stderr } = await run(`set -e\n${script}`)
     if (status !== 0) throw new Error(`${script}\nended with ${status}: ${stdout}${stderr}`)
@@ -109,6 +160,8 @@ export async function bootMachine(): Promise<Machine> {
   const machine: Machine = {
     run,
     get,
+    type,
+    firstProcess,
     async reboot(how) {
       const before = firstProcess()
       if (how === 'orderly') await run('systemctl reboot')
@@ -119,6 +172,7 @@ export async function bootMachine(): Promise<Machine> {
     async close() {
       holder.kill('SIGKILL')
       await ended
+      await removeGroups(folder)
       rmSync(folder, { recursive: true, force: true })
     },
   }

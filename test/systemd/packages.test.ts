@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ROOT } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
+import { builtPackages, whyNoPackages } from './built-packages.js'
 import { buildImage } from './image.js'
-import { bootMachine, INSTALLED, type Machine, whyNoMachine } from './machine.js'
+import { bootMachine, type Machine } from './machine.js'
 import { FORM, PASSWORD, PLAYBOOK, productOn } from './product-on-machine.js'
 
-const hasPackageManager = spawnSync('dpkg-deb', ['--version']).status === 0
-const reason = hasPackageManager ? whyNoMachine() : 'this is no Debian'
+const reason = whyNoPackages()
 if (reason !== null) console.warn(`the packages are not tried with a real systemd: ${reason}`)
 
 /** What `scripts/package` builds, under a real systemd, from the installation to the purge. */
@@ -21,24 +20,11 @@ describe.skipIf(reason !== null)('the packages', () => {
   let packages: string
 
   beforeAll(async () => {
-    // In the clone, which is what the machine sees of this one.
-    const cache = join(ROOT, 'node_modules/.cache')
-    mkdirSync(cache, { recursive: true })
-    output = mkdtempSync(join(cache, 'holdfast-packages-'))
-    packages = `${INSTALLED}/node_modules/.cache/${basename(output)}`
-    if (process.env.SYSTEMD_PACKAGES === undefined) {
-      const words = ['scripts/lib/package/main.js', '--output', output]
-      const built = spawnSync('node', words, { cwd: ROOT, encoding: 'utf8' })
-      expect(built.status, built.stderr).toBe(0)
-    } else cpSync(process.env.SYSTEMD_PACKAGES, output, { recursive: true })
+    ;({ folder: output, onMachine: packages } = await builtPackages())
     machine = await bootMachine()
     hands = productOn(machine, 'holdfast')
-    // The packages are compressed, which takes as long as the machine needs for it.
   }, 600_000)
-  afterAll(async () => {
-    await machine?.close()
-    rmSync(output, { recursive: true, force: true })
-  })
+  afterAll(() => machine?.close())
 
   it('come with sums that fit and lists of what they are made of', async () => {
     expect(readdirSync(output).filter((name) => name.endsWith('.deb'))).toHaveLength(3)
