@@ -115,7 +115,8 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           ldapEnabled,
           azureAdEnabled,
           oidcEnabled,
-          announcement,
+          // Without one the answer is as it was before there were announcements.
+          ...(announcement === '' ? {} : { announcement }),
           ...(publicUrl === null ? {} : { publicUrl }),
         }
       },
