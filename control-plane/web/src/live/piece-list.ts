@@ -1,3 +1,4 @@
+import { countBefore } from './halves.js'
 import type { LineEvent } from './line-events.js'
 import type { OutputSource } from './output-source.js'
 
@@ -46,17 +47,9 @@ export function createPieceList(whole: OutputSource, generation: number): PieceL
     return last ? last.at + last.event.to - last.event.from : 0
   }
 
-  /** The number of pieces before the first one of which this is true. It is true of all later ones, too. */
-  function firstWith(isTrue: (piece: Piece) => boolean): number {
-    let [low, high] = [0, pieces.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const piece = pieces[middle]
-      if (piece && isTrue(piece)) high = middle
-      else low = middle + 1
-    }
-    return low
-  }
+  /** The number of the first piece of which this is true. It is true of all later ones, too. */
+  const firstWith = (isTrue: (piece: Piece) => boolean) =>
+    countBefore(pieces.length, (number) => isTrue(pieces[number] as Piece))
 
   const pieceAt = (byte: number) => (byte < lengthOf() ? pieces[firstWith(({ at }) => at > byte) - 1] : undefined)
 

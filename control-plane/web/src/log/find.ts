@@ -1,4 +1,4 @@
-import { countBefore } from './halves.js'
+import { countBefore } from '../live/halves.js'
 
 /** A line in which something was found. */
 export type Hit = readonly [line: number, byte: number]

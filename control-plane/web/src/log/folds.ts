@@ -1,4 +1,4 @@
-import { countBefore } from './halves.js'
+import { countBefore } from '../live/halves.js'
 
 /** A part of an output that can be folded: a play with its tasks, or a task with what it printed. */
 export interface Section {

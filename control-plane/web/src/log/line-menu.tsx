@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { addressOf } from '../live/address.js'
 import { api } from '../live/api.js'
 import type { LineEvent } from '../live/line-events.js'
+import { copyText } from '../parts/copy-button.js'
 import { timeText } from '../parts/time.js'
 import { moreWords as text } from '../words/en-log-more.js'
 import type { LogSession } from './log-session.js'
@@ -44,7 +45,7 @@ export function LineMenu({ jobId, session, line, event, say, onEvent, onClose }:
 
   const copy = (copied: () => Promise<string> | string) =>
     choose(async () => {
-      await navigator.clipboard.writeText(await copied())
+      await copyText(await copied())
       say(text.copied)
     })
   const link = (hash: string, search = location.search) => `${location.origin}${location.pathname}${search}${hash}`

@@ -113,7 +113,7 @@ function hueOf(host: string): number {
 function shownTime(times: number, time: string, start: number): string {
   // Without the day.
   if (times === 1) return timeText(time).slice(-8)
-  if (times === 0 || start === 0) return ''
   const ms = Math.max(0, Date.parse(time) - start)
+  if (times === 0 || start === 0 || Number.isNaN(ms)) return ''
   return `${Math.floor(ms / 3_600_000)}:${new Date(ms).toISOString().slice(14, 21)}`
 }

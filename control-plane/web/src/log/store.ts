@@ -1,5 +1,5 @@
 import type { OutputIndex } from '../live/output-source.js'
-import { countBefore } from './halves.js'
+import { countBefore } from '../live/halves.js'
 
 /** Bytes of a block: what is asked for, kept and dropped as one. */
 export const BLOCK_BYTES = 64 * 1024

@@ -34,10 +34,14 @@ function formatsIn(timeZone: string | undefined) {
   }
 }
 
+/** Whether a text is a time. A playbook may write an event itself, with any text as its time. */
+export const isTime = (text: string) => !Number.isNaN(Date.parse(text))
+
 /** `12:03:10`, with the day when it is not today. */
 export function timeText(time: string | number): string {
   const { clock, day } = formats.value
   const date = new Date(time)
+  if (Number.isNaN(date.getTime())) return words.none
   const isToday = day.format(date) === day.format(Date.now())
   return isToday ? clock.format(date) : `${day.format(date)}, ${clock.format(date)}`
 }
@@ -70,7 +74,7 @@ export function bytesText(bytes: number): string {
 
 /** A time. Its title says all of it, with the time zone. */
 export function Time({ at }: { readonly at: string | null }) {
-  if (at === null) return <>{words.none}</>
+  if (at === null || !isTime(at)) return <>{words.none}</>
   return (
     <time dateTime={at} title={formats.value.whole.format(new Date(at))}>
       {timeText(at)}

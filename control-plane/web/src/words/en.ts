@@ -12,6 +12,7 @@ export const words = {
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',
+  noCopy: 'This browser copies only over HTTPS.',
   tryAgain: 'Try again',
   none: '–',
 

@@ -5,6 +5,7 @@ import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty } from '../../parts/content.js'
+import { isTime } from '../../parts/time.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
 import { noTasksText } from './no-tasks.js'
@@ -28,9 +29,7 @@ export function TimelineTab({ job }: { readonly job: Job }) {
   const { id } = job
   const [kind, setKind] = useState<(typeof KINDS)[number]>('task')
   const [view, setView] = useState<TimeView>({ zoom: 1, isFolded: true })
-  const answer = useAnswer(`outline/${id}/${kind}`, [], (signal) =>
-    api.getJobOutline({ id, hosts: kind === 'host' }, { signal }),
-  )
+  const answer = useAnswer(`outline/${id}/${kind}`, [], (signal) => readOutline(id, kind === 'host', signal))
   const state = `${job.streams?.events.count} ${job.status}`
   const [shownState, setShownState] = useState(state)
   useEffect(() => {
@@ -65,6 +64,13 @@ export function TimelineTab({ job }: { readonly job: Job }) {
       </Content>
     </>
   )
+}
+
+/** Tasks whose time is none have no place on the timeline. */
+async function readOutline(id: number, hosts: boolean, signal: AbortSignal): Promise<JobOutline> {
+  const outline = await api.getJobOutline({ id, hosts }, { signal })
+  const isPlaced = ({ started, ended }: OutlineRecord) => isTime(started) && (ended === null || isTime(ended))
+  return { ...outline, records: outline.records.filter(isPlaced) }
 }
 
 function Zoom({ view, setView }: { readonly view: TimeView; readonly setView: (view: TimeView) => void }) {
