@@ -71,7 +71,10 @@ export interface ControlPlane {
   /** Where it listens, with the base URL. */
   readonly address: string
   readonly parts: ControlPlaneParts
-  /** Reads certificate, key, config.yaml and the level of the log anew. Forms and credentials are looked at when they are used. */
+  /**
+   * Reads certificate, key, config.yaml and the level of the log anew. Forms and credentials are looked at when they
+   * are used.
+   */
   reload(): Promise<void>
   close(): Promise<void>
 }

@@ -122,7 +122,9 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
     await machine.get('systemctl kill --kill-whom=main --signal=HUP holdfast-runner')
     await hands.holdfast('runner list')
     await machine.get('echo LOG_LEVEL=debug >> /etc/holdfast/control-plane.env && systemctl reload holdfast')
-    expect(await machine.get('journalctl --no-pager --boot -u holdfast')).toContain('the log gets another level')
+    await waitFor('the new level', async () =>
+      (await machine.get('journalctl --no-pager --boot -u holdfast')).includes('the log gets another level'),
+    )
     await machine.get("sed -i '/^LOG_LEVEL=/d' /etc/holdfast/control-plane.env && systemctl reload holdfast")
     expect(await machine.get('systemctl show -p MainPID --value holdfast')).toBe(pid)
     expect(await machine.get('systemctl is-active holdfast holdfast-runner')).toBe('active\nactive\n')

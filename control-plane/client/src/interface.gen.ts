@@ -1370,7 +1370,7 @@ export interface SignInKinds {
   oidcEnabled: boolean
   /** PUBLIC_URL: a browser has to begin the sign-in at this address, because the provider sends it back there */
   publicUrl?: string
-  /** What admins want everybody to read, also before the sign-in. Empty: nothing */
+  /** What admins want everybody to read, also before the sign-in. Left out: there is nothing */
   announcement?: string
 }
 
@@ -3056,7 +3056,7 @@ export interface Operations {
   ): Promise<JobList>
   /** One job with its output
    *
-   * With output=false the answer also has can, place, runs_on, estimate, history, streams and integrity, which the page of a job shows. */
+   * With output=false the answer also has can, place, runs_on, estimate, history, stages, streams and integrity, which the page of a job shows. */
   getJob(
     request: {
       /** true for plain text, else HTML */

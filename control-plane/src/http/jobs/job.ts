@@ -116,8 +116,8 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
             output: Type.Optional(booleanText('false leaves the output out: it is then empty')),
           }),
           description:
-            'With output=false the answer also has can, place, runs_on, estimate, history, streams and integrity, which the page of ' +
-            'a job shows.',
+            'With output=false the answer also has can, place, runs_on, estimate, history, stages, streams and integrity, ' +
+            'which the page of a job shows.',
           response: answers(streamed(Job), 400, 403, 404),
         },
       },

@@ -43,7 +43,9 @@ const Kinds = Type.Object(
     ),
     // Optional in the document, so that a newer client understands an older service.
     announcement: Type.Optional(
-      Type.String({ description: 'What admins want everybody to read, also before the sign-in. Empty: nothing' }),
+      Type.String({
+        description: 'What admins want everybody to read, also before the sign-in. Left out: there is nothing',
+      }),
     ),
   },
   { title: 'SignInKinds' },

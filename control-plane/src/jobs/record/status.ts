@@ -1,5 +1,6 @@
-export { isEnded } from '../../words/job-status.js'
 import { JOB_STATUSES, type JobStatus, STATUS_MOVES, type StatusBefore } from '../../words/job-status.js'
+
+export { isEnded } from '../../words/job-status.js'
 
 /** Reads a status from a row. @throws Error for a status that this release does not know */
 export function jobStatusOf(text: string): JobStatus {
