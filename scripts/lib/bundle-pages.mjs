@@ -52,9 +52,13 @@ async function bundlePages() {
       metafile: true,
       logLevel: 'warning',
     })
-    const { patterns } = await patternsOfPages(build)
+    const addresses = await addressesOfPages(build)
     await shrinkScripts(Object.keys(metafile.outputs))
     checkSizes(metafile.outputs)
+    const pages = Object.entries(addresses).map(([name, pattern]) => ({
+      pattern,
+      scripts: scriptsOfPage(metafile.outputs, name),
+    }))
     const icon = withHash('icon.svg', readFileSync(join(WEB, 'icon.svg')))
     writeFileSync(join(MADE, 'assets', icon.name), icon.bytes)
     const names = readdirSync(join(MADE, 'assets'))
@@ -68,7 +72,7 @@ async function bundlePages() {
     }
     writeFileSync(join(MADE, 'index.html'), readFileSync(join(WEB, 'index.html')))
     const files = names.map((name) => ({ name, type: TYPES[extname(name)] }))
-    writeFileSync(join(MADE, 'manifest.json'), JSON.stringify({ fingerprint, patterns, page, files }))
+    writeFileSync(join(MADE, 'manifest.json'), JSON.stringify({ fingerprint, pages, page, files }))
     rmSync(PAGES, { recursive: true, force: true })
     renameSync(MADE, PAGES)
   } finally {
@@ -87,7 +91,7 @@ async function shrinkScripts(paths) {
 }
 
 /** The table of addresses, which the pages and the control plane share. */
-async function patternsOfPages(build) {
+async function addressesOfPages(build) {
   const { outputFiles } = await build({
     entryPoints: [join(WEB, 'src/routes.ts')],
     bundle: true,
@@ -96,7 +100,27 @@ async function patternsOfPages(build) {
   })
   const code = Buffer.from(outputFiles[0].contents).toString('base64')
   const { PAGES: table } = await import(`data:text/javascript;base64,${code}`)
-  return { patterns: Object.values(table) }
+  return table
+}
+
+/** What is loaded besides `main.tsx`, by the name of the page in `routes.ts`. Other pages are in `pages/others.ts`. */
+const JOB_PAGE = 'src/pages/job/job-page.tsx'
+const SOURCES_OF_PAGES = {
+  start: [],
+  signIn: [],
+  jobs: [],
+  job: [JOB_PAGE],
+  jobTab: [JOB_PAGE, 'src/pages/job/other-tabs.ts'],
+}
+
+/**
+ * The scripts that a page needs at its begin, without the first one. The browser is told all of them at once. Otherwise it
+ * would find them one after another, when it reads the script that imports them.
+ */
+function scriptsOfPage(outputs, name) {
+  const sources = ['src/main.tsx', ...(SOURCES_OF_PAGES[name] ?? ['src/pages/others.ts'])]
+  const [first, ...all] = new Set(sources.flatMap((source) => [...withImports(outputs, outputOf(outputs, source))]))
+  return all.filter((path) => path !== first).map((path) => basename(path))
 }
 
 function withHash(name, bytes) {
@@ -115,23 +139,10 @@ function compress(path) {
 function checkSizes(outputs) {
   const gzipped = new Map(Object.keys(outputs).map((path) => [path, gzipSync(readFileSync(path), { level: 9 }).length]))
   const sum = (paths) => [...paths].reduce((all, path) => all + (gzipped.get(path) ?? 0), 0)
-  const outputOf = (source) =>
-    Object.keys(outputs).find((path) => outputs[path]?.entryPoint === join(WEB, source)) ?? fail(source)
-  /** An output with what it imports at once. */
-  const withImports = (path, found = new Set()) => {
-    if (found.has(path)) return found
-    found.add(path)
-    for (const one of outputs[path]?.imports ?? []) {
-      if (!one.external && one.kind !== 'dynamic-import') withImports(one.path, found)
-    }
-    return found
-  }
-  const start = new Set([
-    ...withImports(outputOf('src/main.tsx')),
-    ...withImports(outputOf('src/live/shared-worker.ts')),
-  ])
+  const ofSource = (source) => [...withImports(outputs, outputOf(outputs, source))]
+  const start = new Set([...ofSource('src/main.tsx'), ...ofSource('src/live/shared-worker.ts')])
   // A job opens with its output. Its other parts are loaded when somebody opens them; allScripts counts them.
-  const job = [...withImports(outputOf('src/pages/job/job-page.tsx'))].filter((path) => !start.has(path))
+  const job = ofSource(JOB_PAGE).filter((path) => !start.has(path))
   const isScript = (path) => path.endsWith('.js')
   const sizes = {
     start: sum(start),
@@ -147,6 +158,21 @@ function checkSizes(outputs) {
     if (bytes > MAX_SIZES[what])
       throw new Error(`the pages became too large: ${what} has ${bytes} of ${MAX_SIZES[what]} bytes`)
   }
+}
+
+/** The path of the output that a source is the entry of. */
+function outputOf(outputs, source) {
+  return Object.keys(outputs).find((path) => outputs[path]?.entryPoint === join(WEB, source)) ?? fail(source)
+}
+
+/** An output and everything that it imports at once. @returns a set of paths */
+function withImports(outputs, path, found = new Set()) {
+  if (found.has(path)) return found
+  found.add(path)
+  for (const one of outputs[path]?.imports ?? []) {
+    if (!one.external && one.kind !== 'dynamic-import') withImports(outputs, one.path, found)
+  }
+  return found
 }
 
 function fail(source) {

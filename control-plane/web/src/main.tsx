@@ -3,6 +3,8 @@ import lazy from 'preact-iso/lazy'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { useEffect } from 'preact/hooks'
 import { BASE, addressOf } from './live/address.js'
+import { askEarly } from './live/answer.js'
+import { api } from './live/api.js'
 import { readSession, session } from './live/session.js'
 import { startTheme } from './live/theme.js'
 import { PageTitle } from './parts/content.js'
@@ -90,6 +92,8 @@ function App() {
 }
 
 startTheme()
+const [, jobId] = new RegExp(`^${addressOf('/jobs/(\\d+)')}`).exec(location.pathname) ?? []
+if (jobId !== undefined) askEarly(`job/${jobId}`, api.getJob({ id: Number(jobId), output: false }))
 const place = document.getElementById('page')
 if (place) render(<App />, place)
 void readSession()

@@ -28,11 +28,36 @@ function get(path: string, headers: Record<string, string> = {}) {
 }
 
 describe('the pages', () => {
-  test.each(Object.values(PAGES))('%s is answered with the page, the same for everyone', async (pattern) => {
+  const PRELOAD = /<link rel="modulepreload" href="([^"]+)" \/>\s*/g
+
+  test.each(Object.values(PAGES))('%s is answered with the page', async (pattern) => {
     const answer = await get(pattern.replace(/:\w+/g, '7'))
     expect(answer.status).toBe(200)
     expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
-    expect(answer.bytes).toEqual((await get('/')).bytes)
+    const withoutScripts = (bytes: Buffer) => bytes.toString().replaceAll(PRELOAD, '')
+    expect(withoutScripts(answer.bytes)).toBe(withoutScripts((await get('/')).bytes))
+    expect((await get(pattern.replace(/:\w+/g, '8'))).bytes).toEqual(answer.bytes)
+  })
+
+  test('a page names all scripts that it needs at its begin, so that the browser loads them at once', async () => {
+    const named = async (path: string) =>
+      [...(await get(path)).bytes.toString().matchAll(PRELOAD)].map(([, address]) =>
+        String(address).slice('/jobs-of-us'.length),
+      )
+    const imported = async (path: string) => {
+      const code = (await get(path)).bytes.toString()
+      return [...code.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)].map(([, name]) => `/assets/${name}`)
+    }
+    const main = /src="\/jobs-of-us(\/assets\/main-[^"]+)"/.exec((await get('/jobs')).bytes.toString())?.[1] ?? ''
+    const [list, job, tab, others] = await Promise.all(['/jobs', '/jobs/7', '/jobs/7/tasks', '/runners'].map(named))
+    expect(list).toEqual(expect.arrayContaining(await imported(main)))
+    for (const page of [job, tab, others]) {
+      expect(page).toEqual(expect.arrayContaining(list ?? []))
+      for (const path of page ?? []) expect(page).toEqual(expect.arrayContaining(await imported(path)))
+    }
+    expect(tab).toEqual(expect.arrayContaining(job ?? []))
+    expect([job, tab, others].map((page) => new Set(page).size)).toEqual([job, tab, others].map((page) => page?.length))
+    expect(new Set([list, job, tab, others].map(String)).size).toBe(4)
   })
 
   test('the headers of a page allow scripts, requests and frames only of this service', async () => {
@@ -70,7 +95,7 @@ describe('the pages', () => {
     const files = [...html.matchAll(/(?:src|href|data-worker)="\/jobs-of-us(\/assets\/[^"]+)"/g)].map(([, path]) =>
       String(path),
     )
-    expect(files).toHaveLength(4)
+    expect(files.length).toBeGreaterThan(4)
     for (const path of files) {
       const plain = await get(path)
       expect([path, plain.status, plain.headers['content-encoding']]).toEqual([path, 200, undefined])

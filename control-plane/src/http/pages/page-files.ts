@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 
 const Manifest = Type.Object({
-  patterns: Type.Array(Type.String({ pattern: '^/' })),
+  pages: Type.Array(Type.Object({ pattern: Type.String({ pattern: '^/' }), scripts: Type.Array(Type.String()) })),
   page: Type.Object({ script: Type.String(), worker: Type.String(), style: Type.String(), icon: Type.String() }),
   files: Type.Array(Type.Object({ name: Type.String({ pattern: '^[A-Za-z0-9.-]+$' }), type: Type.String() })),
 })
@@ -25,14 +25,19 @@ export interface PageFile {
   readonly encoded: readonly { readonly encoding: string; readonly bytes: Buffer }[]
 }
 
-/** The pages as the build made them, in memory. */
-export interface PageFiles {
-  /** Addresses for which the answer is the page, such as `/jobs/:id`. */
-  readonly patterns: readonly string[]
-  /** The page, with the addresses of its files below the base URL. */
+/** A page as the build made it, in memory. */
+export interface PageDocument {
+  /** The address, such as `/jobs/:id`. */
+  readonly pattern: string
+  /** The document, with the addresses of its files below the base URL. */
   readonly html: Buffer
-  /** The entity tag of the page, for `If-None-Match`. */
+  /** The entity tag of the document, for `If-None-Match`. */
   readonly etag: string
+}
+
+/** The pages and their files. */
+export interface PageFiles {
+  readonly documents: readonly PageDocument[]
   readonly files: readonly PageFile[]
 }
 
@@ -59,13 +64,16 @@ export async function readPageFiles(folder: string, prefix: string): Promise<Pag
     style: asset(style),
     icon: asset(icon),
   }
-  const html = Buffer.from(template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => escaped(places[name] ?? '')))
-  return {
-    patterns: made.patterns,
-    html,
-    etag: `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
-    files: await Promise.all(made.files.map((file) => readPageFile(join(folder, 'assets'), file))),
-  }
+  const documents = made.pages.map(({ pattern, scripts }) => {
+    const preloads = scripts.map((name) => `<link rel="modulepreload" href="${escaped(asset(name))}" />`)
+    const text = template
+      .replace('{{preloads}}', preloads.join('\n    '))
+      .replace(/\{\{(\w+)\}\}/g, (_, name: string) => escaped(places[name] ?? ''))
+    const html = Buffer.from(text)
+    return { pattern, html, etag: `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"` }
+  })
+  const files = await Promise.all(made.files.map((file) => readPageFile(join(folder, 'assets'), file)))
+  return { documents, files }
 }
 
 async function readPageFile(folder: string, file: { readonly name: string; readonly type: string }): Promise<PageFile> {

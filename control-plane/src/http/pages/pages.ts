@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { PageFile, PageFiles } from './page-files.js'
+import type { PageDocument, PageFile, PageFiles } from './page-files.js'
 
 /**
  * The rights of a page. It runs only scripts of this service, sends requests only to this service, cannot be shown
@@ -32,13 +32,13 @@ const PAGE_HEADERS = {
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 /**
- * The pages of the console. A page is the same few bytes for everyone and for every address. It gets its content from
- * the REST interface.
+ * The pages of the console. A page is the same few bytes for everyone. It gets its content from the REST interface. The
+ * pages differ only in the scripts that the browser is told to load at once.
  */
 export function pageRoutes(pages: PageFiles): FastifyPluginAsync {
   return async (app) => {
-    for (const pattern of pages.patterns) {
-      app.get(pattern, { schema: { hide: true } }, async (request, reply) => sendPage(pages, request, reply))
+    for (const page of pages.documents) {
+      app.get(page.pattern, { schema: { hide: true } }, async (request, reply) => sendPage(page, request, reply))
     }
     for (const file of pages.files) {
       app.get(`/assets/${file.name}`, { schema: { hide: true } }, async (request, reply) =>
@@ -48,7 +48,7 @@ export function pageRoutes(pages: PageFiles): FastifyPluginAsync {
   }
 }
 
-function sendPage({ html, etag }: PageFiles, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendPage({ html, etag }: PageDocument, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.headers({ ...PAGE_HEADERS, 'cache-control': 'no-cache', etag })
   if (request.headers['if-none-match'] === etag) return reply.code(304).send()
   return reply.type('text/html; charset=utf-8').send(html)

@@ -25,6 +25,29 @@ function keep(key: string, value: unknown) {
   if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
 }
 
+/** Answers that were asked for before there was a page to show them. */
+const early = new Map<string, Promise<unknown>>()
+/** Nobody takes an early answer after so many milliseconds. It may be an old one then. */
+const EARLY_MS = 3000
+
+/**
+ * Asks for what a page will show, while it is not yet known who is signed in. The page takes the answer, if there is one.
+ * @param key as for `useAnswer`
+ */
+export function askEarly(key: string, answer: Promise<unknown>): void {
+  const forget = () => early.delete(key)
+  early.set(key, answer)
+  // The page asks again and says what is wrong.
+  answer.catch(forget)
+  setTimeout(forget, EARLY_MS)
+}
+
+function takeEarly<Value>(key: string): Promise<Value> | undefined {
+  const answer = early.get(key)
+  early.delete(key)
+  return answer as Promise<Value> | undefined
+}
+
 /**
  * Reads what a page shows, and reads it again when one of `names` changed, but not while the tab is hidden: then when it is
  * shown again. What is shown is always the answer to a request; a change only says that it is time to ask.
@@ -43,7 +66,7 @@ export function useAnswer<Value>(
   useEffect(() => {
     const stop = new AbortController()
     setState((before) => (before.key === key ? { ...before, isLoading: true } : startOf<Value>(key)))
-    read(stop.signal).then(
+    ;(takeEarly<Value>(key) ?? read(stop.signal)).then(
       (value) => {
         if (stop.signal.aborted) return
         keep(key, value)
