@@ -1,4 +1,4 @@
-import type { RefObject } from 'preact'
+import type { RefObject, VNode } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { courseWords } from '../words/en-course.js'
 import { type Cell, cellAfterKey, placeToSee, spanInSight } from './span.js'
@@ -42,11 +42,11 @@ interface MatrixGridProps {
 }
 
 /** What the signs mean that are in the table. */
-export function SignLegend({ letters }: { readonly letters: ReadonlySet<string> }) {
+export function SignLegend({ isThere }: { readonly isThere: (letter: string) => boolean }) {
   return (
     <ul class="legend soft" aria-label={courseWords.signs}>
       {Object.entries(SIGNS)
-        .filter(([letter]) => letters.has(letter))
+        .filter(([letter]) => isThere(letter))
         .map(([letter, [sign, tone]]) => (
           <li key={letter}>
             <span class={`grid-cell ${tone}`} aria-hidden="true">
@@ -105,6 +105,11 @@ export function MatrixGrid({ hosts, tasks, hrefOf, letterOf, open }: MatrixGridP
     setActive(cell)
     open(cell)
   }
+  const looks = { hosts, tasks, letterOf, hostNumbers, taskWidth, headHeight, active, open: openCell }
+  const rowOf = useKeptRows(
+    [hosts, tasks, letterOf, open, columns.from, columns.to, taskWidth, headHeight, active.row, active.column],
+    (task) => <TaskRow key={task} task={task} {...looks} />,
+  )
   const width = taskWidth + hosts.length * CELL.width
   return (
     <div
@@ -139,24 +144,23 @@ export function MatrixGrid({ hosts, tasks, hrefOf, letterOf, open }: MatrixGridP
           taskWidth={taskWidth}
           headHeight={headHeight}
         />
-        {numbersIn(rows).map((task) => (
-          <TaskRow
-            key={task}
-            hosts={hosts}
-            tasks={tasks}
-            hrefOf={hrefOf}
-            letterOf={letterOf}
-            task={task}
-            hostNumbers={hostNumbers}
-            taskWidth={taskWidth}
-            headHeight={headHeight}
-            active={active}
-            open={openCell}
-          />
-        ))}
+        {numbersIn(rows).map(rowOf)}
       </div>
     </div>
   )
+}
+
+/**
+ * Rows by their numbers. A row is kept until one of `inputs` changes: what is kept is not compared again, so scrolling costs
+ * only the new rows.
+ */
+function useKeptRows(inputs: readonly unknown[], make: (task: number) => VNode): (task: number) => VNode {
+  const kept = useMemo(() => new Map<number, VNode>(), inputs)
+  return (task) => {
+    const row = kept.get(task) ?? make(task)
+    kept.set(task, row)
+    return row
+  }
 }
 
 interface InSight {
@@ -192,7 +196,7 @@ function HostRow({ hosts, hrefOf, hostNumbers, taskWidth, headHeight }: InSight 
   )
 }
 
-interface TaskRowProps extends InSight, MatrixGridProps {
+interface TaskRowProps extends InSight, Omit<MatrixGridProps, 'hrefOf'> {
   readonly task: number
   readonly active: Cell
 }
@@ -200,7 +204,16 @@ interface TaskRowProps extends InSight, MatrixGridProps {
 function TaskRow({ hosts, tasks, letterOf, open, task, hostNumbers, taskWidth, headHeight, active }: TaskRowProps) {
   const { name = '', took, title, href } = tasks[task] ?? {}
   return (
-    <div class="grid-row" role="row" aria-rowindex={task + 2} style={{ top: px(headHeight + task * CELL.height) }}>
+    <div
+      class="grid-row"
+      role="row"
+      aria-rowindex={task + 2}
+      style={{ top: px(headHeight + task * CELL.height) }}
+      onClick={({ target }) => {
+        const column = target instanceof Element && target.closest('[role=gridcell]')?.getAttribute('aria-colindex')
+        if (column) open({ row: task, column: Number(column) - 2 })
+      }}
+    >
       <div class="grid-task" role="rowheader" aria-colindex={1} title={title} style={{ width: px(taskWidth) }}>
         <a href={href} tabIndex={-1}>
           {name}
@@ -208,20 +221,18 @@ function TaskRow({ hosts, tasks, letterOf, open, task, hostNumbers, taskWidth, h
         <span class="soft">{took}</span>
       </div>
       {hostNumbers.map((host) => {
-        const cell = { row: task, column: host }
         const letter = letterOf(task, host)
         const [sign, tone] = SIGNS[letter] ?? ['', 'none']
         const isActive = task === active.row && host === active.column
         return (
           <div
             key={host}
-            id={idOf(cell)}
+            id={isActive ? idOf(active) : undefined}
             class={`grid-cell ${tone}${isActive ? ' active' : ''}`}
             role="gridcell"
             aria-colindex={host + 2}
             aria-label={courseWords.cell(name, hosts[host] ?? '', courseWords.outcome[letter] ?? letter)}
-            style={{ left: px(taskWidth + host * CELL.width) }}
-            onClick={() => open(cell)}
+            style={`left:${taskWidth + host * CELL.width}px`}
           >
             {sign}
           </div>

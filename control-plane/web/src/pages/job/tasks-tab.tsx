@@ -27,10 +27,17 @@ export function TasksTab({ job }: { readonly job: Job }) {
   const { id } = job
   const answer = useAnswer(`tasks/${id}/${choice}`, [], async (signal) => {
     const outcome = OUTCOMES[choice]
-    const matrix = await api.getJobMatrix({ id, ...(outcome && { outcome }) }, { signal })
-    // Read after the matrix: it then has every task of it.
-    const { records } = await api.getJobOutline({ id }, { signal })
-    return { matrix, records: new Map(records.map((record) => [record.id, record])) }
+    const readOutline = async () => {
+      const { records } = await api.getJobOutline({ id }, { signal })
+      return new Map(records.map((record) => [record.id, record]))
+    }
+    const [matrix, records] = await Promise.all([
+      api.getJobMatrix({ id, ...(outcome && { outcome }) }, { signal }),
+      readOutline(),
+    ])
+    // The job may have begun a task between the two answers.
+    const isOld = matrix.tasks.some((task) => !records.has(task))
+    return { matrix, records: isOld ? await readOutline() : records }
   })
   // The job is read again whenever it changed. Only a job that has new events is worth another reading of all cells.
   const state = `${job.streams?.events.count} ${job.status}`
@@ -119,7 +126,7 @@ function Cells({ matrix, id, taskOf: rowOf, search, empty, open }: CellsProps) {
     return [...hosts.keys()].filter((host) => hosts[host]?.toLowerCase().includes(wanted))
   }, [hosts, search])
   const rows = useMemo(() => tasks.map(rowOf), [matrix])
-  const letters = useMemo(() => new Set(cells.flatMap((row) => [...new Set(row)])), [matrix])
+  const isThere = (letter: string) => cells.some((row) => row.includes(letter))
   const letterOf = (task: number, column: number) => cells[task]?.[columns[column] ?? -1] ?? '.'
   if (tasks.length === 0 || columns.length === 0) return <Empty text={empty} />
   return (
@@ -127,7 +134,7 @@ function Cells({ matrix, id, taskOf: rowOf, search, empty, open }: CellsProps) {
       <p class="soft">
         <span role="status">{courseWords.size(tasks.length, columns.length)}</span>. {courseWords.keys}
       </p>
-      <SignLegend letters={letters} />
+      <SignLegend isThere={isThere} />
       <MatrixGrid
         hosts={columns.map((host) => hosts[host] ?? '')}
         tasks={rows}
