@@ -8,7 +8,7 @@ import { GATED_FORM, gatedPlaybook, gatesIn } from '../support/gated-playbook.js
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { type AgentIdentity, RawAgent, newIdentity } from '../support/raw-agent.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
-import { COLOR_SCHEMES, expectForEverybody } from './kit/for-everybody.js'
+import { expectForEverybody } from './kit/for-everybody.js'
 
 /** The pages of the runners. One product with a real agent, and one browser, for all. */
 interface RunnerOfList {
@@ -208,24 +208,33 @@ test('who is no admin is told that they may not see a runner', async () => {
   await nora.close()
 })
 
-test.each(COLOR_SCHEMES)('the pages of runners are for everybody, %s', async (colorScheme) => {
+test('a request from an address that no other runner has stands out', async () => {
+  const near = await greet(newIdentity('near'))
+  const far = await greet(newIdentity('far'), '127.0.0.8')
+  await Promise.all([near.next('welcome'), far.next('welcome')])
+  await open('/runners')
+  await page.getByText('No other runner was last seen at 127.0.0.8.').waitFor()
+  await page.getByRole('heading', { name: 'near' }).waitFor()
+  expect(await page.getByText('No other runner was last seen at').count()).toBe(1)
+  await Promise.all([near.leave(), far.leave()])
+})
+
+test('the pages of runners are for everybody', async () => {
   // A name may be long, and a host that nobody knows says any text of itself.
-  const name = `${'east'.repeat(12)}.${colorScheme}`
+  const name = `${'east'.repeat(12)}.example`
   const asking = await greet(newIdentity(name), undefined, 'h'.repeat(100))
   await asking.next('welcome')
   const refused = await greet(newIdentity(name), '127.0.0.9', 'h'.repeat(100))
   await refused.waitForClose()
-  await expectForEverybody(page, colorScheme, async () => {
-    await open('/runners')
-    await page.getByText('Somebody else asked under this name').first().waitFor()
-  })
+  await open('/runners')
+  await page.getByText('Somebody else asked under this name').first().waitFor()
+  await expectForEverybody(page)
   for (const { id, name: shown } of await runners()) {
-    await expectForEverybody(page, colorScheme, async () => {
-      await open(`/runners/${id}`)
-      await heading(shown).waitFor()
-      await fact('Fingerprint').waitFor()
-      await page.getByText('Loading…').first().waitFor({ state: 'detached' })
-    })
+    await open(`/runners/${id}`)
+    await heading(shown).waitFor()
+    await fact('Fingerprint').waitFor()
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+    await expectForEverybody(page)
   }
   await asking.leave()
 })

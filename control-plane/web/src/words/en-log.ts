@@ -1,9 +1,13 @@
+import { many } from './count.js'
+
+const manyLines = (lines: number) => many(lines, 'line', 'lines')
+
 /** Texts of the output view. */
 export const logWords = {
   label: 'Output',
   tools: 'Tools of the output',
   fold: (name: string) => (name === '' ? 'Fold' : `Fold ${name}`),
-  hiddenLines: (lines: number) => `${lines} ${lines === 1 ? 'line' : 'lines'} folded`,
+  hiddenLines: (lines: number) => `${manyLines(lines)} folded`,
   outcome: (counts: Readonly<Record<'ok' | 'changed' | 'failed' | 'unreachable', number>>, seconds: number | null) =>
     [
       ...Object.entries(counts)
@@ -13,7 +17,7 @@ export const logWords = {
     ].join(' · '),
   showWhole: (bytes: number | null) =>
     bytes === null ? 'Show the whole line' : `Show the whole line (${(bytes / 1000).toFixed(0)} kB)`,
-  newLines: (lines: number) => `▼ ${lines.toLocaleString('en')} new ${lines === 1 ? 'line' : 'lines'}`,
+  newLines: (lines: number) => `▼ ${many(lines, 'new line', 'new lines')}`,
   follow: 'Follow',
   toEnd: 'To the end',
   wrap: 'Wrap lines',
@@ -31,7 +35,7 @@ export const logWords = {
     const all = `${hits.toLocaleString('en')}${isComplete ? '' : ' so far'}`
     return current < 0 ? `${all} ${hits === 1 ? 'line' : 'lines'}` : `${current + 1} of ${all}`
   },
-  lines: (lines: number) => `${lines.toLocaleString('en')} ${lines === 1 ? 'line' : 'lines'}`,
+  lines: manyLines,
   empty: 'This job has printed nothing yet.',
   emptyEnded: 'This job printed nothing.',
   reading: 'More may come',

@@ -16,6 +16,7 @@ export const runnerWords = {
   sameName: (where: string) =>
     `Somebody else asked under this name, with another key: ${where}. Make sure which host you mean.`,
   nameTaken: 'A runner with another key has this name. If this host replaces it, remove the other one.',
+  newAddress: (ip: string) => `No other runner was last seen at ${ip}.`,
   unknownPlace: 'from an unknown address',
   denied: 'Denied',
   revoked: 'Revoked',

@@ -7,6 +7,7 @@ import { session } from '../../live/session.js'
 import { Content } from '../../parts/content.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { EntryForm, listOf, textOf } from '../../parts/entry-form.js'
+import { Fact } from '../../parts/fact.js'
 import { Time } from '../../parts/time.js'
 import { adminWords } from '../../words/en-admin.js'
 import { words } from '../../words/en.js'
@@ -63,10 +64,9 @@ function Facts({ user }: { readonly user: User }) {
   return (
     <dl class="facts">
       {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
+        <Fact key={name} name={name}>
+          {value}
+        </Fact>
       ))}
     </dl>
   )

@@ -1,6 +1,6 @@
 import type { Job } from '@holdfast/client'
-import type { ComponentChildren } from 'preact'
 import { addressOf } from '../../live/address.js'
+import { Fact } from '../../parts/fact.js'
 import { Left, Place } from '../../parts/place.js'
 import { Badge } from '../../parts/status.js'
 import { Duration, Time, bytesText } from '../../parts/time.js'
@@ -67,14 +67,5 @@ export function JobFacts({ job }: { readonly job: Job }) {
         </Fact>
       )}
     </dl>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }

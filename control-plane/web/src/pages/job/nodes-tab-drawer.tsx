@@ -1,8 +1,8 @@
 import type { Job, JobNodeList } from '@holdfast/client'
-import type { ComponentChildren } from 'preact'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
+import { Fact } from '../../parts/fact.js'
 import { Content } from '../../parts/content.js'
 import { Json } from '../../parts/copy.js'
 import { Dialog } from '../../parts/dialog.js'
@@ -109,15 +109,6 @@ function Values({ title, values }: { readonly title: string; readonly values: ob
       <h3>{title}</h3>
       <Json value={values} label={title} />
     </section>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }
 

@@ -6,6 +6,7 @@ import { api } from '../../live/api.js'
 import { Content, PageTitle } from '../../parts/content.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { EntryForm, textOf } from '../../parts/entry-form.js'
+import { Fact } from '../../parts/fact.js'
 import { Badge } from '../../parts/status.js'
 import { Time, bytesText, durationText } from '../../parts/time.js'
 import { runnerWords } from '../../words/en-runners.js'
@@ -87,10 +88,9 @@ function Facts({ runner }: { readonly runner: Runner }) {
   return (
     <dl class="facts">
       {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value || words.none}</dd>
-        </div>
+        <Fact key={name} name={name}>
+          {value || words.none}
+        </Fact>
       ))}
     </dl>
   )

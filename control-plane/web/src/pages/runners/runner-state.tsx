@@ -25,10 +25,13 @@ export function RunnerState({ runner }: { readonly runner: Runner }) {
 
 /** What an admin should look at. @property all every runner and request: some may have the name of this one */
 export function Marks({ runner, all }: { readonly runner: Runner; readonly all: readonly Runner[] }) {
-  const { id, name, state, clone, clock_skew_ms: skew, spool_bytes: backlog } = runner
-  const rivals = all.filter((other) => other.name === name && other.id !== id)
+  const { id, name, state, ip, clone, clock_skew_ms: skew, spool_bytes: backlog } = runner
+  const others = all.filter((other) => other.id !== id)
+  const rivals = others.filter((other) => other.name === name)
   // Only one of them has the name. The others were refused because of it.
   const isRefused = state === 'denied' && rivals.some((other) => other.state !== 'denied')
+  // Only the last address of each runner is known.
+  const isNewAddress = state === 'waiting' && others.length > 0 && others.every((other) => other.ip !== ip)
   return (
     <>
       {clone !== null && (
@@ -36,8 +39,11 @@ export function Marks({ runner, all }: { readonly runner: Runner; readonly all: 
       )}
       {isRefused && <p class="notice warn">{runnerWords.nameTaken}</p>}
       {state !== 'denied' && rivals.length > 0 && (
-        <p class="notice warn">{runnerWords.sameName(rivals.map(({ host, ip }) => whereOf(host, ip)).join(', '))}</p>
+        <p class="notice warn">
+          {runnerWords.sameName(rivals.map((other) => whereOf(other.host, other.ip)).join(', '))}
+        </p>
       )}
+      {isNewAddress && <p class="notice warn">{runnerWords.newAddress(ip)}</p>}
       {Math.abs(skew) > SKEW_MS && <span class="soft reason">{runnerWords.skew(durationText(Math.abs(skew)))}</span>}
       {backlog > BACKLOG_BYTES && <span class="soft reason">{runnerWords.backlog(bytesText(backlog))}</span>}
     </>
