@@ -4,12 +4,12 @@ import { createSerialQueue } from '../async.js'
 import { describeError, type Logger } from '../log.js'
 import { lastWordOf, type SupervisorEnd, type SupervisorProcess } from '../playbook/supervisor.js'
 import { amendEnd, type KnownEnd } from '../spool/agent-end.js'
-import { isErrno, isPassing } from '../host/durable.js'
 import type { Claim, JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { createStreamFile } from '../spool/stream-file.js'
 import type { SupervisorWatch } from '../spool/supervisor-watch.js'
 import { type AbortMemory, type AbortTimeouts, decide, type JobMemory, type Step } from './decide.js'
+import { countFailedWrites } from './failed-writes.js'
 import { type JobFacts, readFacts, type SupervisorChild } from './facts.js'
 import { askAbort, endLost, endUnstarted, forceAbort, giveUp, startJob, type StepServices } from './steps.js'
 
@@ -38,8 +38,6 @@ const SLOWING = 1.5
 
 /** Pause before a step that failed (a full disk), or a look that gave no answer, is tried again, in milliseconds. */
 const RETRY_MS = 1_000
-/** A job that was never started is given up after so many failed writes in a row. Then its slot is free for others. */
-const MAX_FAILED_WRITES = 10
 
 /** What a job needs of the agent. */
 export interface JobRunServices extends StepServices {
@@ -85,8 +83,7 @@ export class JobRun {
   #unstarted: KnownEnd | null = null
   #forgotten = false
   #isBusy = false
-  #failedWrites = 0
-  #unwritable: string | null = null
+  readonly #failedWrites = countFailedWrites()
   #trouble: string | null = null
   /** Why the last supervisor started nothing; null: there was none, or one has started the job since. */
   #startProblem: string | null = null
@@ -202,7 +199,7 @@ export class JobRun {
   #memory(): JobMemory {
     const { bootId, abortTimeouts } = this.#services
     const memory = { bootId, abortTimeouts, before: this.#before, child: this.#child, abort: this.#abortNow() }
-    return { ...memory, unstarted: this.#unstarted, unwritable: this.#unwritable }
+    return { ...memory, unstarted: this.#unstarted, unwritable: this.#failedWrites.unwritable }
   }
 
   #abortNow(): AbortMemory | null {
@@ -270,30 +267,17 @@ export class JobRun {
     void this.#steps
       .add(async () => {
         if (!this.#isOver) await task()
-        this.#failedWrites = 0
-        this.#unwritable = null
+        this.#failedWrites.succeeded()
       })
       .catch(async (error: unknown) => {
         this.#log.error({ step: name, error }, 'a step of a job failed; it is tried again')
         this.#trouble = `${name}: ${describeError(error)}`
-        this.#countFailedWrite(error)
+        this.#failedWrites.failed(error, this.#abort !== null)
         await delay(RETRY_MS, undefined, { ref: false })
       })
       .finally(() => {
         this.#isBusy = false
       })
-  }
-
-  /**
-   * Counts a failed write when the disk did not take it: that says something about the folder. A passing error says
-   * nothing, and the job waits for as long as it lasts. When a person wants the end of the job meanwhile, that is noted
-   * beside the folder.
-   */
-  #countFailedWrite(error: unknown): void {
-    const isRefused = isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'EPERM')
-    if (!isRefused && !(this.#abort !== null && isPassing(error))) return
-    this.#failedWrites += 1
-    if (this.#failedWrites >= MAX_FAILED_WRITES) this.#unwritable = describeError(error)
   }
 
   async #start(claim: Claim): Promise<void> {
