@@ -140,7 +140,6 @@ def run_as(user, action, ignored=()):
     pid = os.fork()
     if pid == 0:
         try:
-            os.close(reader)
             user.become()
             action()
         except ignored:

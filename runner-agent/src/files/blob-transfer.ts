@@ -110,15 +110,15 @@ class ConnectionBlobs implements BlobTransfer {
       if (this.#takePart(blob, frame)) this.#arrived(frame.sha256, blob)
     } catch (error) {
       const failure = error instanceof Error ? error : new TransferError(String(error))
-      for (const waiter of [...blob.waiters]) this.#fail(waiter, failure)
+      for (const waiter of blob.waiters) waiter.failed(failure)
     }
   }
 
   gone(key: JobKey, sha256: string): void {
-    for (const waiter of [...this.#waiters]) {
+    for (const waiter of this.#waiters) {
       const isIt = waiter.key.jobId === key.jobId && waiter.key.runId === key.runId
       if (isIt && waiter.missing.has(sha256))
-        this.#fail(waiter, new BlobGoneError('a playbook file changed since the offer'))
+        waiter.failed(new BlobGoneError('a playbook file changed since the offer'))
     }
   }
 
@@ -158,7 +158,7 @@ class ConnectionBlobs implements BlobTransfer {
 
   /** Takes a waiter out. Blobs that were asked for in its name are asked for again in the name of another waiter. */
   #leave(waiter: Waiter): void {
-    this.#waiters.delete(waiter)
+    if (!this.#waiters.delete(waiter)) return
     const handedOver = new Map<Waiter, string[]>()
     for (const sha256 of waiter.missing) {
       const blob = this.#wanted.get(sha256)
@@ -177,11 +177,6 @@ class ConnectionBlobs implements BlobTransfer {
     for (const [heir, hashes] of handedOver) this.#ask(heir, hashes)
   }
 
-  #fail(waiter: Waiter, error: Error): void {
-    this.#leave(waiter)
-    waiter.failed(error)
-  }
-
   #arrived(sha256: string, blob: Wanted): void {
     this.#wanted.delete(sha256)
     for (const waiter of blob.waiters) {
@@ -198,7 +193,7 @@ class ConnectionBlobs implements BlobTransfer {
     const tooLongAgo = performance.now() - this.#deps.timeoutMs
     for (const waiter of this.#waiters) {
       if (waiter.lastProgress < tooLongAgo)
-        this.#fail(waiter, new TransferStalledError("the control plane sent no more of the job's files"))
+        waiter.failed(new TransferStalledError("the control plane sent no more of the job's files"))
     }
   }
 

@@ -42,8 +42,11 @@ export interface AnsibleOnHost {
  * The Python of this host, and the watch for a better one.
  * @throws Error when no Python runs here at all
  */
-export async function composePython({ log, onClose }: Ground, find: () => Promise<HostPython>): Promise<PythonWatch> {
-  const python = await watchPython(find, log)
+export async function composePython(
+  { log, after, onClose }: Pick<Ground, 'log' | 'after' | 'onClose'>,
+  find: () => Promise<HostPython>,
+): Promise<PythonWatch> {
+  const python = await watchPython(find, { log, after })
   onClose(() => {
     python.close()
   })

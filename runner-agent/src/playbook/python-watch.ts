@@ -1,4 +1,4 @@
-import type { Logger } from '../log.js'
+import type { Ground } from '../ground.js'
 import type { HostPython } from './host-python.js'
 
 /** Pause between two looks while no Python fits, in milliseconds: an operator may be installing one. */
@@ -11,9 +11,12 @@ export interface PythonWatch {
 }
 
 /** @throws Error when no Python runs here at all */
-export async function watchPython(find: () => Promise<HostPython>, log: Logger): Promise<PythonWatch> {
+export async function watchPython(
+  find: () => Promise<HostPython>,
+  { log, after }: Pick<Ground, 'log' | 'after'>,
+): Promise<PythonWatch> {
   let now = await find()
-  let timer: NodeJS.Timeout | undefined
+  let waitNoMore = (): void => undefined
   let isClosed = false
   tell()
 
@@ -38,8 +41,7 @@ export async function watchPython(find: () => Promise<HostPython>, log: Logger):
   }
 
   function lookLater(): void {
-    timer = setTimeout(() => void lookAgain(), LOOK_AGAIN_MS)
-    timer.unref()
+    waitNoMore = after(LOOK_AGAIN_MS, () => void lookAgain())
   }
 
   if (now.problem !== null) lookLater()
@@ -49,7 +51,7 @@ export async function watchPython(find: () => Promise<HostPython>, log: Logger):
     },
     close() {
       isClosed = true
-      clearTimeout(timer)
+      waitNoMore()
     },
   }
 }
