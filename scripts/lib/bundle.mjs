@@ -58,6 +58,10 @@ for (const { folder, entries, builds } of PROGRAMS) {
       banner: { js: REQUIRE },
       sourcemap: true,
       sourcesContent: false,
+      // A comment with one letter beyond Latin-1 makes the engine hold, copy and scan all of its file at twice the size.
+      minifyWhitespace: true,
+      legalComments: 'linked',
+      lineLimit: 200,
       logLevel: 'warning',
     })
     copyFileSync('scripts/lib/start-bundle.js', join(made, 'start.js'))

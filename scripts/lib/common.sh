@@ -6,6 +6,11 @@ cd -- "$ROOT"
 # The machine's own ansible-playbook comes first; the private virtualenv is for machines without one.
 export PATH="$PATH:$ROOT/.venv/bin"
 
+# A shim of pyenv computes half a second before it starts Python, and each module of a playbook starts Python.
+case $(command -v python3) in
+  */shims/python3) PATH="$(python3 -c 'import sys; print(sys.prefix)')/bin:$PATH" ;;
+esac
+
 # The compiler would leave its cache in the folder for temporary files.
 export NODE_DISABLE_COMPILE_CACHE=1
 

@@ -140,6 +140,15 @@ async function demonstrate() {
 }
 
 /**
+ * What somebody types to end the processes and to wait for that: while they end, they still write into their folder.
+ * @param {readonly (number | undefined)[]} pids
+ */
+function stopCommand(pids) {
+  const areThere = pids.map((pid) => `kill -0 ${pid}`).join(' || ')
+  return `kill ${pids.join(' ')}; while ${areThere}; do sleep 0.1; done 2>/dev/null`
+}
+
+/**
  * @param {{ program: Program, address: string, password: string }} controlPlane
  * @param {Program} runner
  */
@@ -152,7 +161,7 @@ Console:  ${address}/jobs   (in a browser)
 Login:    admin / ${password}
 Client:   npx holdfast login --server ${address} --username admin
 Logs:     ${join(folder, 'control-plane.log')}, ${join(folder, 'runner.log')}
-Stop:     kill ${runner.pid} ${program.pid} && rm -rf ${folder}`)
+Stop:     ${stopCommand([runner.pid, program.pid])}; rm -rf ${folder}`)
 }
 
 /** The runner first, so that it can still report. */

@@ -44,7 +44,8 @@ const printed = async ({ controlPlane }: IsolatedSetting, job: StoredJob, text: 
 describe('jobs with users of their own', () => {
   test('output, events and secrets are exact, also when the agent is killed and stopped in the middle', async () => {
     const setting = await createIsolatedSetting(FIRST_JOB_USER + 8)
-    const agent = await setting.joinIsolated()
+    // As a unit with UMask=0077 starts it. Playbooks have the usual one.
+    const agent = await setting.joinIsolated({}, ['sh', '-c', 'umask 077; exec "$@"', 'sh'])
     expect(await agent.logged('each playbook runs as a user of its own')).toMatchObject({ users: 2 })
     const said = setting.controlPlane.hellos.at(-1)
     expect(said).toMatchObject({ isolation: 'user', max_jobs: 2 })

@@ -5,7 +5,7 @@ import { type RunTask, runEvents } from '../support/run-events.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
 import { accessFaults } from './kit/axe.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
-import { COLOR_SCHEMES, expectForEverybody } from './kit/for-everybody.js'
+import { expectForEverybody } from './kit/for-everybody.js'
 
 /** The comparison of a job with the last good run of its form. One product, one runner and one browser for all. */
 const FORM = JSON.stringify({
@@ -90,9 +90,8 @@ test('a job that is not there says so', async () => {
   await page.getByRole('textbox', { name: 'Compare with job' }).waitFor()
 })
 
-test.each(COLOR_SCHEMES)('the page is for everybody, also on small screens, %s', async (colorScheme) => {
-  await expectForEverybody(admin.page, colorScheme, async () => {
-    await admin.page.goto(`${product.address}/jobs/2/compare`)
-    await admin.page.getByRole('region', { name: 'How long tasks took' }).waitFor()
-  })
+test('the page is for everybody, also on small screens', async () => {
+  await admin.page.goto(`${product.address}/jobs/2/compare`)
+  await admin.page.getByRole('region', { name: 'How long tasks took' }).waitFor()
+  await expectForEverybody(admin.page)
 })

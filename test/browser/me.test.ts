@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
-import { COLOR_SCHEMES, expectForEverybody } from './kit/for-everybody.js'
+import { expectForEverybody } from './kit/for-everybody.js'
 
 /** What people choose for their browser on the page of their account. One product and one browser for all. */
 const FORM = `name: Say
@@ -126,9 +126,8 @@ test('keys of one letter are turned off and on for the output of every job', asy
   await output.close()
 })
 
-test.each(COLOR_SCHEMES)('the page of the account is for everybody, %s', async (colorScheme) => {
-  await expectForEverybody(page, colorScheme, async () => {
-    await open('/me')
-    await page.getByText('You have no API token.').waitFor()
-  })
+test('the page of the account is for everybody', async () => {
+  await open('/me')
+  await page.getByText('You have no API token.').waitFor()
+  await expectForEverybody(page)
 })

@@ -4,7 +4,7 @@ import { type EndRecord, type ServerMessage, encodeFrame } from '@holdfast/proto
 import { type AgentIdentity, RawAgent, newIdentity } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
-import { statusesOf } from './kit/moves.js'
+import { statusesOf, waitForChain } from './kit/moves.js'
 import { type FaultRule, PROGRAMS } from './kit/preload/faults.js'
 
 /**
@@ -97,6 +97,7 @@ async function begun() {
 
 /** Does something that makes the control plane commit, in which it is killed; then starts it again. */
 async function killedIn(rule: Pick<FaultRule, 'operation' | 'action'>, act: () => void): Promise<void> {
+  await waitForChain(chaos.product)
   const fault = chaos.faults.arm({ ...rule, program: PROGRAMS.controlPlane, path: '*-wal', once: true })
   act()
   expect((await chaos.product.controlPlane.exited).signal).toBe('SIGKILL')

@@ -6,7 +6,7 @@ import { KILL_POINTS, type KillPoint } from './kill-points.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { expectEmptySpool, hasEndOnRunner } from './kit/jobs.js'
 import { type Truth, extravarsOf, SMALL_LOAD, truthOf } from './kit/load.js'
-import { statusesOf } from './kit/moves.js'
+import { statusesOf, waitForChain } from './kit/moves.js'
 import { type FaultRule, PROGRAMS } from './kit/preload/faults.js'
 import { REAL_JOBS, type RealTruth, launchReal } from './kit/real-job.js'
 import { compareStored, expectExactly } from './kit/stored.js'
@@ -73,11 +73,6 @@ async function isCounted(): Promise<boolean> {
   return records[0]?.running_jobs === 2
 }
 
-/** Everything that was done is in the chain of the audit trail, so that the next commit is of the job. */
-async function isChained(): Promise<boolean> {
-  return (await chaos.product.admin.get<{ unchained: number }>('/audit/verify')).unchained === 0
-}
-
 const expectNothingLeft = () => expectEmptySpool(chaos, [bystander.jobId])
 
 describe.each(KILL_POINTS)('$victim: $name', (point) => {
@@ -94,7 +89,7 @@ describe.each(KILL_POINTS)('$victim: $name', (point) => {
         await waitFor('the job to be stored up to its gate', () => truth.isAtGate() && isStored(jobId, truth))
         if (victim === 'controlPlane') {
           await waitFor('what the runner said about itself to be stored', isCounted)
-          await waitFor('the launch to be in the chain of the audit trail', isChained)
+          await waitForChain(chaos.product)
         }
         fault = arm()
         truth.openGate()
@@ -145,7 +140,7 @@ describe('the control plane in a launch', () => {
   async function launchInVain(name: string, rule: Pick<FaultRule, 'operation' | 'action'>) {
     await chaos.product.waitForRunner()
     const last = await newestJob()
-    await waitFor('everything before it to be in the chain of the audit trail', isChained)
+    await waitForChain(chaos.product)
     const fault = chaos.faults.arm({ ...rule, program: PROGRAMS.controlPlane, path: '*-wal', once: true })
     const folder = join(chaos.product.folder, 'truth')
     const launched = chaos.product.launch('synthetic', extravarsOf(SMALL_LOAD, folder, name))

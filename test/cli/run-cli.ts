@@ -16,6 +16,9 @@ const PROGRAM = join(ROOT, 'control-plane/bin/holdfast.js')
 /** Runs the arguments in a pseudo-terminal: stdin goes to its keyboard, stdout is its screen. */
 const IN_TERMINAL = 'import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
 
+/** Runs its arguments with stderr in a file. */
+const TOLD_APART = 'exec "$@" 2>"$0"'
+
 /** Runs its arguments in a terminal that is so wide. */
 const SIZED = 'stty cols "$0" rows 40 && exec "$@"'
 
@@ -28,6 +31,8 @@ export interface CliOptions {
   readonly withoutPortRight?: boolean
   /** How wide that terminal is. */
   readonly columns?: number
+  /** A file in which stderr ends up, in place of that terminal. */
+  readonly stderrTo?: string
 }
 
 const NO_PORT_RIGHT = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service'] : []
@@ -109,7 +114,8 @@ export function newPerson(environment: Readonly<Record<string, string>> = {}): P
 
 function startCli(args: readonly string[], options: CliOptions): RunningCli {
   const program = [...(options.withoutPortRight ? NO_PORT_RIGHT : []), process.execPath, PROGRAM, ...args]
-  const sized = options.columns === undefined ? program : ['sh', '-c', SIZED, String(options.columns), ...program]
+  const apart = options.stderrTo === undefined ? program : ['sh', '-c', TOLD_APART, options.stderrTo, ...program]
+  const sized = options.columns === undefined ? apart : ['sh', '-c', SIZED, String(options.columns), ...apart]
   const [command, ...rest] = options.terminal ? ['python3', '-c', IN_TERMINAL, ...sized] : program
   const child = spawn(command ?? '', rest, {
     env: { ...cleanEnvironment({ TERM: 'xterm', COLUMNS: '', ...options.environment }) },

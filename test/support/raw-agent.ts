@@ -158,17 +158,12 @@ export class RawAgent {
   }
 
   /** The last message of a type, waited for. */
-  next<Type extends ServerMessage['type']>(type: Type): Promise<ServerMessageOf<Type>> {
-    return waitFor(
-      `message ${type}`,
-      () => {
-        const found = this.messages.findLast((message) => message.type === type)
-        if (found) return found as ServerMessageOf<Type>
-        if (this.closed) throw new Error(`closed with ${this.closed.code} ${this.closed.text}`)
-        return null
-      },
-      { everyMs: 2 },
-    )
+  async next<Type extends ServerMessage['type']>(type: Type): Promise<ServerMessageOf<Type>> {
+    const latest = () => this.messages.findLast((message) => message.type === type)
+    const answer = await waitFor(`message ${type}`, () => latest() ?? this.closed, { everyMs: 2 })
+    // Nothing comes any more, so nobody waits for it.
+    if (!('type' in answer)) throw new Error(`no ${type} came: closed with ${answer.code} ${answer.text}`)
+    return answer as ServerMessageOf<Type>
   }
 
   waitForClose(): Promise<{ readonly code: number; readonly reason: CloseReasonName | null; readonly text: string }> {

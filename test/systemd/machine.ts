@@ -1,4 +1,4 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -102,12 +102,15 @@ export async function bootMachine(): Promise<Machine> {
     if (!program.endsWith('/systemd')) throw new Error(`${program} is not systemd yet`)
     return pid
   }
+  const commands = new Set<ChildProcess>()
   const run = (script: string, input = ''): Promise<Ran> =>
     new Promise((resolve) => {
       const command = ['--target', firstProcess(), '--all', 'bash', '-c', script]
       const child = execFile('nsenter', command, { maxBuffer: 64 << 20, env: ENVIRONMENT }, (error, stdout, stderr) => {
+        commands.delete(child)
         resolve({ status: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr })
       })
+      commands.add(child)
       // A command that reads nothing may be gone before it is given anything; how it ended is what counts.
       child.stdin?.on('error', () => undefined)
       child.stdin?.end(input)
@@ -166,6 +169,9 @@ export async function bootMachine(): Promise<Machine> {
       const before = firstProcess()
       if (how === 'orderly') await run('systemctl reboot')
       else process.kill(Number(before), 'SIGKILL')
+      // A test that gave up may still ask something. At a shutdown systemd stops every process for a moment. Then nsenter
+      // stops itself, outside of the machine, where nobody lets it go on, and the shutdown waits for it for ever.
+      for (const command of commands) command.kill('SIGKILL')
       await waitFor('the next boot', () => firstProcess() !== before)
       await up()
     },

@@ -192,7 +192,7 @@ describe.skipIf(reason !== null)('the packages', () => {
     expect(await runner.health()).toBe(1)
     await controlPlane.stop()
     expect(await controlPlane.health()).toBe(1)
-  }, 600_000)
+  }, 1_500_000)
 
   it('have the client alone, for Debian and for npm', async () => {
     const inFolder = `npm install --offline --no-audit --no-fund --prefix /root/client ${packages}/holdfast-*.tgz`

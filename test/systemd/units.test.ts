@@ -139,7 +139,7 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
   it('are started again when they do nothing any more, and the job goes on', async () => {
     await machine.get(`for unit in holdfast holdfast-runner; do
         mkdir -p /etc/systemd/system/$unit.service.d
-        printf '[Service]\\nWatchdogSec=10\\n' >/etc/systemd/system/$unit.service.d/watchdog.conf
+        printf '[Service]\\nWatchdogSec=30\\n' >/etc/systemd/system/$unit.service.d/watchdog.conf
       done
       systemctl daemon-reload && systemctl restart holdfast holdfast-runner`)
     await hands.waitForRunner({ online: true })

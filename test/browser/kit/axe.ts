@@ -1,7 +1,16 @@
-import axe from 'axe-core'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const require = createRequire(import.meta.url)
+
+/** The small form of axe. The browser reads it about a third faster than the other one. */
+const SOURCE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** The rules of those that look at colours. All others find the same in all colours. */
+const COLOR_RULES = ['color-contrast', 'link-in-text-block']
 
 interface Violation {
   readonly id: string
@@ -9,9 +18,26 @@ interface Violation {
 }
 
 /** What keeps people from using the page as it stands: the rule and the element, one line each. */
-export async function accessFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const options = JSON.stringify({ runOnly: RULES, resultTypes: ['violations'] })
+export function accessFaults(page: Page): Promise<string[]> {
+  return faultsOf(page, TAGS)
+}
+
+/**
+ * What keeps people from using the page as it stands, in light and in dark colours. The page has light colours afterwards.
+ * @param page follows the colours of the system
+ */
+export async function accessFaultsInAllColors(page: Page): Promise<string[]> {
+  const light = await accessFaults(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await faultsOf(page, COLOR_RULES)
+  await page.emulateMedia({ colorScheme: 'light' })
+  return [...light, ...dark.map((fault) => `dark: ${fault}`)]
+}
+
+async function faultsOf(page: Page, rules: readonly string[]): Promise<string[]> {
+  // The last value is nothing: the browser would send all of axe back otherwise.
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(`${SOURCE};void 0`)
+  const options = JSON.stringify({ runOnly: rules, resultTypes: ['violations'] })
   const { violations } = await page.evaluate<{ violations: Violation[] }>(`axe.run(document, ${options})`)
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),

@@ -1,5 +1,6 @@
 import type { Product } from '../../support/product.js'
 import { readProductRows } from '../../support/product-database.js'
+import { waitFor } from '../../support/wait.js'
 
 /** Every status that a job ever had, in order, as the database notes it: what was never there was never shown. */
 export async function statusesOf(product: Product, jobId: number): Promise<string[]> {
@@ -11,4 +12,11 @@ export async function statusesOf(product: Product, jobId: number): Promise<strin
     [jobId],
   )
   return ['running', ...moves.map((move) => move.to_status)]
+}
+
+/** Waits until everything that was done is in the chain of the audit trail, so that the next commit is of a job. */
+export async function waitForChain(product: Product): Promise<void> {
+  await waitFor('all records to be in the chain of the audit trail', async () => {
+    return (await product.admin.get<{ unchained: number }>('/audit/verify')).unchained === 0
+  })
 }
