@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { MAX_VAULTS, VAULT_ID } from '../../credentials/job/vault-needs.js'
 import { FieldFile, WizardStepFile } from '../fields/field-schema.js'
+import { LAUNCH_VALIDATIONS } from '../form.js'
 
 const Text = Type.String()
 const Flag = Type.Optional(Type.Boolean())
@@ -100,7 +101,7 @@ const FormFile = Type.Object({
   categories: Type.Optional(Names),
   fields: Type.Optional(Type.Union([Type.Array(FieldFile, { maxItems: MAX_FIELDS }), Type.Null()])),
   wizard: Type.Optional(Type.Array(WizardStepFile, { maxItems: 100 })),
-  launchValidation: Type.Optional(Type.Enum(['off', 'log', 'enforce'])),
+  launchValidation: Type.Optional(Type.Enum([...LAUNCH_VALIDATIONS])),
   userExtravars: Type.Optional(TextOrList),
   abortable: Flag,
   allowRelaunch: Flag,
