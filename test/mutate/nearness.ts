@@ -36,7 +36,7 @@ export function testsFor(root: string, path: string, most: { near: number; wide:
     const named = words.some((word) => basename(file).includes(word)) ? 1 : 0
     return (distances.get(file) ?? 9) - 3 * named - 3 * spoken
   }
-  const isNear = (file: string): boolean => distances.has(file) || isOfPython(path, file)
+  const isNear = (file: string): boolean => distances.has(file) || isOfProgram(path, file)
   const near = sortedBy(tests.filter(isNear), rankOf).slice(0, most.near)
   const folders = WIDE.find(([program]) => program.test(path))?.[1] ?? ['test/']
   const wide = folders
@@ -45,8 +45,10 @@ export function testsFor(root: string, path: string, most: { near: number; wide:
   return { near, wide: wide.slice(0, most.wide) }
 }
 
-function isOfPython(path: string, test: string): boolean {
-  return path.endsWith('.py') && test.startsWith('test/ansible/')
+/** Tests that start a program import nothing of it. */
+function isOfProgram(path: string, test: string): boolean {
+  if (path.endsWith('.py')) return test.startsWith('test/ansible/')
+  return path.startsWith('control-plane/src/cli/') && test.startsWith('test/cli/')
 }
 
 /** What a file is about: the words of its name, and what it gives others. */

@@ -30,15 +30,16 @@ export function mutationsOf(root: string): Mutation[] {
   ]
 }
 
-const IMPORT = /^(?:import|export)\s+(?!type\s)[^'"]*?from\s+['"](\.[^'"]+)['"]|^import\s+['"](\.[^'"]+)['"]/gm
+const IMPORT =
+  /^(?:import|export)\s+(?!type\s)[^'"]*?from\s+['"](\.[^'"]+)['"]|^import\s+['"](\.[^'"]+)['"]|\bimport\(['"](\.[^'"]+)['"]\)/gm
 
 /** Which tests import a file, by themselves or through others, and through how many. */
 export function distancesTo(root: string, path: string): Map<string, number> {
   const importers = new Map<string, string[]>()
   for (const file of [...PRODUCT, 'test'].flatMap((folder) => filesBelow(root, folder))) {
     if (!file.endsWith('.ts') || file.includes('/dist/')) continue
-    for (const [, named, bare] of readFileSync(join(root, file), 'utf8').matchAll(IMPORT)) {
-      const target = relative(root, resolve(root, dirname(file), named ?? bare ?? '')).replace(/\.js$/, '.ts')
+    for (const [, named, bare, late] of readFileSync(join(root, file), 'utf8').matchAll(IMPORT)) {
+      const target = relative(root, resolve(root, dirname(file), named ?? bare ?? late ?? '')).replace(/\.js$/, '.ts')
       importers.set(target, [...(importers.get(target) ?? []), file])
     }
     if (/from '@holdfast\/protocol'/.test(readFileSync(join(root, file), 'utf8'))) {
