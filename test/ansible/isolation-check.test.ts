@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
@@ -7,16 +7,29 @@ import { FIRST_JOB_USER } from '../support/job-users.js'
 import { agentFolder, supervisorPython } from './job-folder.js'
 
 /** What the agent is told when it asks whether jobs can have these users. */
-async function answerAbout(...users: string[]): Promise<Record<string, unknown>> {
+function answerAbout(...users: string[]): Promise<Record<string, unknown>> {
+  return answerTo({ users })
+}
+
+/** The same, with paths that a job must be able to reach, or must not. */
+async function answerTo(more: Record<string, readonly string[]>): Promise<Record<string, unknown>> {
   const state = mkdtempSync(join(tmpdir(), 'holdfast-isolation-check-'))
   onTestFinished(() => {
     rmSync(state, { recursive: true })
   })
   await execa('mkdir', ['-p', join(state, 'spool/jobs')])
-  const asked = { users, folder: join(state, 'users'), state, read: [], run: [], hidden: [] }
+  const asked = { folder: join(state, 'users'), state, read: [], run: [], hidden: [], ...more }
   const program = join(agentFolder, 'isolation.py')
   const { stdout } = await execa(supervisorPython, ['-I', '-S', program, 'check'], { input: JSON.stringify(asked) })
   return JSON.parse(stdout) as Record<string, unknown>
+}
+
+/** Common folders that a job can have for itself here: none when this machine lets nobody mount anything. */
+async function privateFolders(): Promise<string[]> {
+  const trial = 'mount -t tmpfs tmpfs /dev/shm && mount --bind /dev/shm /var/tmp'
+  const { exitCode } = await execa('unshare', ['--mount', '--ipc', 'sh', '-c', trial], { reject: false })
+  // The state folder of these tests is in the temporary folder, which the agent therefore shares.
+  return exitCode === 0 ? ['/tmp', '/var/tmp', '/dev/shm'].filter((place) => place !== realpathSync(tmpdir())) : []
 }
 
 test('a number that no list of users knows can be a user of jobs, with a warning', async () => {
@@ -24,6 +37,7 @@ test('a number that no list of users knows can be a user of jobs, with a warning
   const answer = await answerAbout(name)
   expect(answer).toMatchObject({
     users: [{ uid: FIRST_JOB_USER + 29, gid: FIRST_JOB_USER + 29, name, groups: [] }],
+    private: await privateFolders(),
     warnings: [`${name}: not in the list of users, so ssh and gathering facts of this host will fail`],
   })
 })
@@ -35,4 +49,22 @@ test.each([
   ['nobody', ['65534'], 'is root, nobody, or the user of the agent'],
 ])('%s cannot', async (_, users, problem) => {
   expect(await answerAbout(...users)).toEqual({ problem: expect.stringContaining(problem) })
+})
+
+test.each([
+  ['read what it needs', 'read', 0o600, 'cannot be read by it; the folders above must let others pass'],
+  ['run what it needs', 'run', 0o644, 'cannot be run by it'],
+  ['be kept from what is hidden', 'hidden', 0o644, 'can be read by it'],
+])('a user of jobs must %s', async (_, what, mode, problem) => {
+  const name = String(FIRST_JOB_USER + 29)
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-needed-'))
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true })
+  })
+  chmodSync(folder, 0o755)
+  const path = join(folder, 'file')
+  writeFileSync(path, '')
+  chmodSync(path, mode)
+  const answer = await answerTo({ users: [name], [what]: [path] })
+  expect(answer).toEqual({ problem: `the user ${name}: PermissionError: [Errno 13] ${path} ${problem}` })
 })

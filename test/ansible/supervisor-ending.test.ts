@@ -99,6 +99,26 @@ describe('the end of a job', () => {
     expect(end.message).toContain('the supervisor failed and ended the playbook')
   })
 
+  it('names the processes that cannot be ended, and waits for them no longer than it must', async () => {
+    const job = await JobFolder.create({
+      argv: shell('setsid sleep 600 & echo $!; exit 3'),
+      drain: { quiet: 0, total: 0 },
+    })
+    // As if they were stuck in the kernel: no signal does anything.
+    job.startBroken(`
+from holdfast_job import process_tree, supervise
+supervise._SWEEP, process_tree._GIVE_UP_AFTER = ((15, 0.0),), 0.0
+process_tree.ProcessTree.signal = lambda tree, number: tree.find()`)
+    expect(await job.exitOfSupervisor()).toBe(0)
+    const [pid] = await processesOf(job.marker)
+    onTestFinished(() => {
+      if (pid !== undefined) tryKill(pid)
+    })
+    const end = JSON.parse(await readFile(job.file('end.json'), 'utf8')) as unknown
+    const message = `some processes of the job could not be ended: ${pid} (sleep)`
+    expect(end).toMatchObject({ cause: 'exited', exit_code: 3, message })
+  })
+
   it('does not need the job folder to come to an end', async () => {
     const job = await JobFolder.create({ argv: shell('touch ready; while [ -e gate ]; do sleep 0.02; done') })
     const gate = `${job.path}.gate`
@@ -163,6 +183,24 @@ ${owner}.${name} = failing`)
     const exit = JSON.parse(await readFile(job.file('exit.json'), 'utf8')) as unknown
     expect(exit).toMatchObject({ run_id: job.runId, exit_code: 5, signal: null, stopped: false })
     expect(await exists(job.file('end.json'))).toBe(false)
+  })
+
+  it('of ansible is noted once more before the processes that are left are ended', async () => {
+    const seen = 'trap "ls exit.json > seen 2>&1; exit" TERM; touch ready; while :; do sleep 0.02; done'
+    const script = `setsid sh -c '${seen}' & while [ ! -e ready ]; do sleep 0.02; done; exit 5`
+    const job = await JobFolder.create({ argv: shell(script), drain: { quiet: 0.1, total: 0.1 } })
+    // The disk is full when ansible ends, and has space again a moment later.
+    job.startBroken(`
+from holdfast_job import supervise
+full, write, sweep = [True], supervise.write_exit, supervise.Run.sweep
+supervise._SWEEP = ((15, 600.0),)
+supervise.write_exit = lambda *arguments: not full[0] and write(*arguments)
+def sweep_with_space(run):
+    full[0] = False
+    sweep(run)
+supervise.Run.sweep = sweep_with_space`)
+    expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 5 })
+    expect(await readFile(job.file('seen'), 'utf8')).toBe('exit.json\n')
   })
 })
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { createIdentityKeys, type HelloPayload, publicKeyOf } from '@holdfast/protocol'
+import { createIdentityKeys, encodeFrame, type HelloPayload, publicKeyOf } from '@holdfast/protocol'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type BackOff, createBackOff } from '../../../runner-agent/src/link/back-off.js'
@@ -18,6 +18,7 @@ const HOUR_MS = 3_600_000
 /** True: each wait lasts an hour. */
 let isPatient = false
 const refusals: string[] = []
+const blobs: string[] = []
 let beats = 0
 let epoch = 0
 
@@ -34,6 +35,7 @@ function notedBackOff(): BackOff {
 beforeEach(async () => {
   waits.length = 0
   refusals.length = 0
+  blobs.length = 0
   isPatient = false
   epoch = 0
   app = new FakeControlPlane()
@@ -69,7 +71,7 @@ beforeEach(async () => {
         connection.ping()
       },
       message: nothing,
-      blob: nothing,
+      blob: ({ payload }) => void blobs.push(payload.toString()),
       down: nothing,
       refused: (reason) => void refusals.push(reason),
     },
@@ -130,6 +132,16 @@ test('the time for the handshake ends nothing once it is done', async () => {
   // A timer that begins later and takes longer ends after it.
   await new Promise((resolve) => real(resolve, 2100))
   expect([app.connected?.epoch, epoch, waits.length]).toEqual([before, before, dials])
+})
+
+test('a part of a file is handed on when it comes after the welcome', async () => {
+  app.heartbeatMs = 60_000
+  link.start()
+  await isWelcome()
+  const payload = Buffer.from('a part')
+  app.connected?.send(encodeFrame({ kind: 'blob', sha256: '0'.repeat(64), offset: 0, size: 6, payload }))
+  await waitUntil('it came, or the connection has ended', () => blobs.length > 0 || waits.length > 0)
+  expect({ blobs, waits }).toEqual({ blobs: ['a part'], waits: [] })
 })
 
 test('a connection that has lasted a heartbeat is proven', async () => {

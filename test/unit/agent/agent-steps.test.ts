@@ -82,11 +82,13 @@ const timers = (): number => process.getActiveResourcesInfo().filter((name) => n
 describe('looking at a job', () => {
   const END = { cause: 'exited', message: null, exit_code: 0 } as const
   let ended: number
+  let logged: string[]
   let run: JobRun
 
   beforeEach(() => {
     ended = 0
-    const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
+    logged = []
+    const log = createLog({ level: 'info', format: 'json', output: { write: (line) => void logged.push(line) } })
     const nothing = (): void => undefined
     const events = { ready: nothing, ended: () => void (ended += 1), removed: nothing, incomplete: nothing }
     run = new JobRun(folder, { ...services, log, supervisors: SEEN, abortTimeouts: ABORT_TIMEOUTS }, events)
@@ -97,11 +99,21 @@ describe('looking at a job', () => {
     const before = timers()
     run.begin()
     expect({ state: run.state, ended, timers: timers() }).toEqual({ state: 'ended', ended: 1, timers: before })
+    // Nothing was printed, so the end is what goes to the control plane next.
+    expect(await run.replica.next(0, Buffer.alloc(0))).toMatchObject({ kind: 'end', record: END })
     run.begin()
     run.abort()
     expect({ ended, timers: timers() }).toEqual({ ended: 1, timers: before })
     expect(folder.look('abort.json').kind).toBe('absent')
     await run.dispose()
+  })
+
+  test('says once that a job of an earlier agent was found again', async () => {
+    const self = identifyProcess(process.pid)
+    writeFileSync(folder.file('started.json'), JSON.stringify({ ...self, time: '' }))
+    for (let looks = 0; looks < 3; looks += 1) run.begin()
+    await run.dispose()
+    expect(logged.filter((line) => line.includes('job found again'))).toHaveLength(1)
   })
 
   test('stops when the agent leaves the job, which runs on', async () => {

@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { SettingsError } from '@holdfast/protocol'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { releaseUser } from '../../../runner-agent/src/isolation/isolation.js'
 import { readUserList } from '../../../runner-agent/src/isolation/user-list.js'
 import { readSettings } from '../../../runner-agent/src/settings.js'
 
@@ -37,4 +41,19 @@ describe('RTE_ISOLATION', () => {
     expect(read(asked)).toEqual({ users: ['job-1', 'job-2'], sudo: true, home: '/srv/home' })
     expect(() => read({ RTE_ISOLATION: 'user' })).toThrow('RTE_ISOLATION_USERS: is required with RTE_ISOLATION=user')
   })
+})
+
+test('what acts for the users of jobs gets nothing of the environment of the agent', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-helper-'))
+  process.env['HOLDFAST_CANARY'] = 'a secret of the agent'
+  onTestFinished(() => {
+    delete process.env['HOLDFAST_CANARY']
+    rmSync(folder, { recursive: true })
+  })
+  writeFileSync(join(folder, 'isolation.json'), '{}')
+  const script = join(folder, 'helper.py')
+  writeFileSync(script, 'import json, os\nprint(json.dumps({"left": list(os.environ)}))\n')
+  const left = await releaseUser(folder, { python: '/usr/bin/python3', script, statePath: folder })
+  // Python itself may say how it reads text.
+  expect(left.filter((name) => name !== 'LC_CTYPE')).toEqual([])
 })

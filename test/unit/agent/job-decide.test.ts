@@ -109,6 +109,14 @@ describe('a job that was not started', () => {
     expect(decide(facts, { ...NEW, ...ended })).toMatchObject({ end: { cause: 'not_started', message: 'it ended' } })
   })
 
+  test('ends as aborted or as not started when the agent that took its start was ended before it wrote the end', () => {
+    const taken: JobFacts = { ...CLAIMED, started: present({ ...STARTED, by: 'agent' }), supervisor: 'gone' }
+    expect(seenTwice(taken)).toMatchObject({ do: 'end lost', end: { cause: 'not_started' }, wasStarted: false })
+    expect(seenTwice({ ...taken, abort: present('2') })).toMatchObject({ end: { cause: 'aborted' } })
+    const unstarted = { cause: 'host_rebooted', message: 'as it was known' } as const
+    expect(seenTwice(taken, { unstarted })).toMatchObject({ end: unstarted })
+  })
+
   test('is given up when its folder cannot be written, and only when it is certain that it never started', () => {
     const unwritable = 'EIO: i/o error'
     expect(seenTwice(CLAIMED, { unwritable })).toEqual({ do: 'give up', problem: unwritable })

@@ -30,9 +30,13 @@ test('secrets of a claimed job that were sealed to earlier keys can be opened as
   let isIdle = false
 
   const first = createKeyring(before, { statePath, log, isIdle: () => isIdle })
+  expect(first.isNextWaiting).toBe(false)
   const fingerprint = await makeNextKeys(statePath)
   await first.prepare()
+  // A connection with the keys of today ends now, so that the new ones are shown.
+  expect(first.isNextWaiting).toBe(true)
   expect(first.dial().fingerprint).toBe(fingerprint)
+  expect(first.isNextWaiting).toBe(false)
   expect(createSecretsOpener(() => first.openers())(order)).toMatchObject({ extravars: SECRETS.extravars })
   await first.welcomed()
   expect(createSecretsOpener(() => first.openers())(order)).toMatchObject({ extravars: SECRETS.extravars })
@@ -45,6 +49,7 @@ test('secrets of a claimed job that were sealed to earlier keys can be opened as
 
   isIdle = true
   await second.prepare()
+  expect(second.isNextWaiting).toBe(false)
   expect(() => createSecretsOpener(() => second.openers())(order)).toThrow(SealError)
   expect(await readFile(join(statePath, 'identity'), 'utf8')).not.toContain(JSON.stringify(before.sealingPrivatePem))
 })
