@@ -33,6 +33,7 @@ let sent: ServerMessage[]
 let sealSecrets: SealJobSecrets
 /** What a close of the connection said. */
 let closings: string[]
+let logged: string[]
 /** Moves the clock by which patience is measured. */
 let later = 0
 let blobsSent: Promise<void> = Promise.resolve()
@@ -45,6 +46,7 @@ beforeEach(async () => {
   sent = []
   sealSecrets = () => Promise.resolve(null)
   closings = []
+  logged = []
   later = 0
   blobsSent = Promise.resolve()
   readUpload = () => Promise.resolve(null)
@@ -83,7 +85,7 @@ function openSession(contract = NEWEST_CONTRACT): JobSession {
     clock: { now: () => Date.now() },
     steady: { now: () => Date.now() + later },
     live: createLiveEvents(),
-    log: pino({ level: 'silent' }),
+    log: pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }),
     files,
     sealSecrets: (...asked) => sealSecrets(...asked),
     uploads: { path: '/uploads', read: (...asked) => readUpload(...asked) },
@@ -294,6 +296,17 @@ describe('the job traffic of a connection', () => {
     next.checkOffers()
     expect(closings).toHaveLength(1)
     next.closed()
+  })
+
+  test('an offer that the database knows and the connection does not ends the connection', async () => {
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    await waitFor('the warning', () => {
+      session.checkOffered([99])
+      return logged.some((line) => line.includes('a job is offered and nobody offers it'))
+    })
+    expect(closings).toEqual(['internal_error: nobody knows of the offer of job 99'])
+    session.closed()
   })
 
   test('an offer is not overdue while its files are on their way', async () => {

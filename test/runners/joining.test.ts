@@ -51,6 +51,19 @@ describe('asking to join', () => {
     expect((await findDefaultRunner(fixture.store.read))?.name).toBe('edge-1')
   })
 
+  test('an approved runner is told a new limit, and nothing of a change that is not for it', async () => {
+    const { token } = await fixture.tokens.create({ name: null, ttlMinutes: 30 }, 'root')
+    const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'), { join_token: token })
+    const { runner } = await fixture.byName('edge-1')
+    await fixture.hub.update(runner.id, { description: 'in the cellar' }, 'root')
+    const heard = new Promise((resolve) => agent.socket.once('pong', resolve))
+    agent.socket.ping()
+    await heard
+    expect(agent.messages.map(({ type }) => type)).toEqual(['challenge', 'proof', 'welcome'])
+    await fixture.hub.update(runner.id, { maxJobs: 3 }, 'root')
+    expect(await agent.next('settings')).toEqual({ type: 'settings', state: 'approved', max_jobs: 3 })
+  })
+
   test('an approved runner that connects again is welcome without a new approval', async () => {
     const agent = await fixture.approved('edge-1')
     await agent.leave()

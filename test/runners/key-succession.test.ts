@@ -27,6 +27,7 @@ test('the old key signs the new one: the runner is the same and still approved, 
   const { identity, link } = renewed(before.identity)
   const after = await RawAgent.join(fixture.url, identity, { succession: [link] })
   expect(await after.next('welcome')).toMatchObject({ state: 'approved', epoch: runner.epoch + 1 })
+  expect(fixture.sessions.map(({ isClosed }) => isClosed)).toEqual([true, false])
   expect(await before.waitForClose()).toMatchObject({ reason: 'taken_over' })
   const now = (await fixture.byName('edge-1')).runner
   expect(now).toMatchObject({ id: runner.id, sealingKey: publicKeyOf(identity.keys.sealingPrivatePem) })

@@ -144,6 +144,29 @@ describe('the handshake', () => {
     expect(silent.filter(({ closed }) => closed === null)).toHaveLength(4)
     await narrow.close()
   })
+
+  test('an address from which an approved runner came has places of its own, and that of a stranger has none', async () => {
+    const narrow = await startHub({ limits: { mostUnproven: 4, reserveOfKnownAddress: 2, helloMs: 3_600_000 } })
+    const [known, strange, third] = ['127.0.0.2', '127.0.0.3', '127.0.0.4'] as const
+    const { token } = await narrow.tokens.create({ name: null, ttlMinutes: 30 }, 'root')
+    await RawAgent.join(narrow.url, newIdentity('edge-1'), { join_token: token }, known)
+    await RawAgent.join(narrow.url, newIdentity('edge-2'), {}, strange)
+    const silent: RawAgent[] = []
+    for (const from of [known, known, strange, strange, third]) {
+      const agent = RawAgent.dial(narrow.url, newIdentity('silent'), from)
+      await agent.next('challenge')
+      silent.push(agent)
+    }
+    await waitFor('one of them to be closed', () => silent.some(({ closed }) => closed !== null))
+    expect(silent.map(({ closed }) => closed?.reason)).toEqual([
+      undefined,
+      undefined,
+      'too_many_waiting',
+      undefined,
+      undefined,
+    ])
+    await narrow.close()
+  })
 })
 
 describe('an approved runner that breaks the contract', () => {

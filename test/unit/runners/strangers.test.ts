@@ -59,3 +59,16 @@ test('who ends while waiting is over at once, and takes nobody a turn', async ()
   await ended('e')
   expect(over).toEqual(['c', 'a', 'd', 'b', 'e'])
 })
+
+test('of very many addresses the oldest are forgotten, and not before', () => {
+  const strangers = createStrangers({ burst: 2, perSecond: 1 }, () => 0)
+  // All that it looks at.
+  const mayAsk = (index: number) =>
+    strangers.mayAsk({ address: `10.0.${index >> 8}.${index & 255}` } as unknown as AgentConnection)
+  expect([mayAsk(0), mayAsk(0), mayAsk(0)]).toEqual([true, true, false])
+  for (let index = 1; index < 10_000; index += 1) mayAsk(index)
+  expect(mayAsk(0)).toBe(false)
+  expect([mayAsk(10_000), mayAsk(0)]).toEqual([true, true])
+  // An address that came late is remembered.
+  expect([mayAsk(9999), mayAsk(9999)]).toEqual([true, false])
+})

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EndRecord, ServerMessage, StreamFrame, StreamName } from '@holdfast/protocol'
+import pino from 'pino'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
+import type { PreparedOrder } from '../../control-plane/src/runners/held/prepared-order.js'
+import { HeldJobs } from '../../control-plane/src/runners/held/held-jobs.js'
+import { NONE_FULL } from '../../control-plane/src/runners/streams/stream-limits.js'
+import { appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
+import type { Store } from '../../control-plane/src/store/store.js'
+import { AMPLE } from '../support/ample-limits.js'
+import { openTestStore } from '../support/test-database.js'
+import { waitFor } from '../support/wait.js'
+import { queuedJob } from './queued-job.js'
+
+/** The jobs of one connection over a real database; the test says what the agent sends. */
+const RUN_ID = '1'.repeat(32)
+const NOTHING = { output: 0, events: 0, eventsCount: 0 }
+const HALF_AN_EVENT = '{"type":"runner_on_ok"'
+
+let folder: string
+let store: Store
+let held: HeldJobs
+let sent: ServerMessage[]
+/** Jobs whose rows are gone. */
+let missing: number[]
+/** Bytes that arrived, less those that have left the memory. */
+let inMemory: number
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-held-'))
+  store = await openTestStore(folder)
+  sent = []
+  missing = []
+  inMemory = 0
+  held = new HeldJobs({
+    store,
+    clock: { now: () => Date.now() },
+    live: createLiveEvents(),
+    log: pino({ level: 'silent' }),
+    limits: AMPLE,
+    send: (message) => void sent.push(message),
+    released: (bytes) => (inMemory -= bytes),
+    ended: () => undefined,
+    missing: (jobId) => void missing.push(jobId),
+  })
+})
+
+afterEach(async () => {
+  held.close()
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+const sentOf = (type: ServerMessage['type']) => sent.filter((message) => message.type === type)
+
+/** A job that the runner has claimed, and nothing of it is stored. */
+async function claimedJob(): Promise<number> {
+  const row = { ...queuedJob(7, RUN_ID), dispatch: 'claimed' as const }
+  const jobId = await store.write('test', (queries) => insertJob(queries, row))
+  held.resume({ job_id: jobId, run_id: RUN_ID }, NOTHING, NONE_FULL, false, null)
+  return jobId
+}
+
+function arrives(jobId: number, stream: StreamName, text: string, offset = 0): void {
+  const frame: StreamFrame = {
+    kind: 'stream',
+    stream,
+    final: false,
+    epoch: 1,
+    jobId,
+    offset,
+    payload: Buffer.from(text),
+  }
+  held.takeFrame(frame, (bytes) => (inMemory += bytes))
+}
+
+function endAfter(output: string): EndRecord {
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+  return {
+    run_id: RUN_ID,
+    cause: 'exited',
+    exit_code: 0,
+    signal: null,
+    message: null,
+    aborted: false,
+    started_at: '2026-01-01T00:00:00.000Z',
+    ended_at: '2026-01-01T00:00:01.000Z',
+    output: { length: output.length, sha256: sha256(output), dropped_bytes: 0 },
+    events: { length: 0, sha256: sha256(''), dropped: 0, errors: 0, plugin_seen: true },
+  }
+}
+
+test('what still comes of a job that has ended breaks no rule, and nothing of it is kept', async () => {
+  const jobId = await claimedJob()
+  arrives(jobId, 'output', 'all\n')
+  held.takeEnd(jobId, endAfter('all\n'))
+  await waitFor('the end', () => sentOf('end_stored').length === 1)
+  arrives(jobId, 'output', 'late', 4)
+  held.takeEnd(jobId, endAfter('all\n'))
+  held.abort(jobId, RUN_ID)
+  expect([sentOf('end_stored').length, sentOf('abort').length, held.count, inMemory]).toEqual([1, 0, 0, 0])
+})
+
+test('a refused job is dropped only before it is claimed, an unknown one also afterwards, and never another run', () => {
+  const ref = { job_id: 5, run_id: RUN_ID }
+  // All of an order that is used here.
+  held.offer({ order: ref } as unknown as PreparedOrder)
+  expect(held.drop({ ...ref, run_id: '2'.repeat(32) }, 'claimed too')).toBe(false)
+  expect([held.drop(ref, 'unclaimed'), held.has(5)]).toEqual([true, false])
+  held.offer({ order: ref } as unknown as PreparedOrder)
+  held.claim(ref)
+  expect([held.drop(ref, 'unclaimed'), held.has(5)]).toEqual([false, true])
+  expect([held.drop(ref, 'claimed too'), held.has(5)]).toEqual([true, false])
+})
+
+test('nothing of a job stays in memory when its row is gone', async () => {
+  const jobId = await claimedJob()
+  await store.write('test', (queries) => queries.deleteFrom('job').where('id', '=', jobId).execute())
+  arrives(jobId, 'events', HALF_AN_EVENT)
+  expect(inMemory).toBe(HALF_AN_EVENT.length)
+  arrives(jobId, 'output', 'one\n')
+  await waitFor('the row to be missed', () => missing.length === 1)
+  expect(inMemory).toBe(0)
+})
+
+test('when other lengths are stored than expected, both streams are asked for from there', async () => {
+  const jobId = await claimedJob()
+  await store.write('test', (queries) => appendToStreams(queries, jobId, NOTHING, Buffer.from('ab'), []))
+  arrives(jobId, 'events', HALF_AN_EVENT)
+  arrives(jobId, 'output', 'abc\n')
+  await waitFor('a rewind', () => sentOf('rewind').length > 0)
+  expect(sentOf('rewind')).toEqual([
+    { type: 'rewind', job_id: jobId, stream: 'output', to: 2 },
+    { type: 'rewind', job_id: jobId, stream: 'events', to: 0 },
+  ])
+  expect(inMemory).toBe(0)
+  arrives(jobId, 'output', 'c\n', 2)
+  held.takeEnd(jobId, endAfter('abc\n'))
+  await waitFor('the end', () => sentOf('end_stored').length === 1)
+})
