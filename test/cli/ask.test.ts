@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
+import { waitFor } from '../support/wait.js'
 import { newPerson } from './run-cli.js'
 import { startAtTerminal } from './terminal.js'
 
@@ -166,5 +167,11 @@ describe('job launch --ask', () => {
     const { code, stderr } = await person.run(['job', 'launch', 'Order', '--ask'])
     expect(code).toBe(2)
     expect(stderr).toContain('--ask needs a terminal. Give the values with -e or --from-file.')
+    // The questions would go into a file, and nobody would see them.
+    const said = join(folder, 'said')
+    const { ended } = person.start(['job', 'launch', 'Order', '--ask'], { terminal: true, stderrTo: said })
+    await waitFor('what it says', () => existsSync(said) && readFileSync(said, 'utf8') !== '')
+    expect(readFileSync(said, 'utf8')).toContain('--ask needs a terminal.')
+    expect((await ended).code).toBe(2)
   })
 })

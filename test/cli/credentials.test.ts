@@ -82,15 +82,23 @@ describe('credentials', () => {
 
   it('take no secret as an argument, and no empty or missing one: exit code 2, and nothing is sent', async () => {
     const create = ['credential', 'create', 'x']
+    const empty = join(person.home, 'empty')
+    writeFileSync(empty, '\n')
     const wrong = [
       await person.run([...create, '--password', SECRET]),
       await person.run([...create, '--password-stdin'], { input: '\n' }),
       await person.run(create, { input: '' }),
       await person.run([...create, '--password-stdin', '--password-file', '/x'], { input: SECRET }),
+      await person.run([...create, '--password-file', empty]),
+      await person.run([...create, '--password-file', '/nowhere']),
       await person.run([...create, '--port', 'http', '--password-stdin'], { input: SECRET }),
       await person.run(['credential', 'update', '4']),
     ]
-    expect(wrong.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2])
+    expect(wrong.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2, 2, 2])
+    expect(wrong.slice(4, 6).map(({ stderr }) => stderr)).toEqual([
+      'holdfast: The secret is empty; nothing was changed.\n',
+      expect.stringMatching(/--password-file \/nowhere: cannot be read: ENOENT/),
+    ])
     expect(service.seen.filter(({ method }) => method !== 'GET')).toEqual([])
     for (const { stderr } of wrong) expect(stderr).not.toContain(SECRET)
   })

@@ -107,8 +107,8 @@ describe('runners', () => {
       user_type: 'ldap',
       claimed_at: null,
       reported_at: '2026-11-20T08:00:00.000Z',
-      decision: null,
-      decided_by: null,
+      decision: at === 0 ? null : 'end',
+      decided_by: at === 0 ? null : 'bob',
     }))
     service.override = ({ method, path }) => {
       if (path === '/runner/orphans') return { status: 200, body: { count: 2, records } }
@@ -117,6 +117,9 @@ describe('runners', () => {
     const listed = (await person.run(['runner', 'orphans'])).stdout
     expect(listed).toContain('of the control plane SHA256:x')
     expect(listed).toContain('ada (ldap)')
+    // Nothing is decided about the first one.
+    expect(listed).toMatch(/^web-1 +a1a1.* of the control plane SHA256:x {2}-$/m)
+    expect(listed).toMatch(/^web-1 +a2a2.* of the control plane SHA256:x {2}end by bob$/m)
     for (const decision of ['adopt', 'end', 'forget']) {
       const { code, stdout } = await person.run(['runner', 'orphans', decision, 'a2'])
       expect({ code, stdout }).toEqual({ code: 0, stdout: `web-1 ${two}: Done: /runner/3/orphans/${decision}\n` })
@@ -163,10 +166,18 @@ describe('runners', () => {
 
 describe('join tokens', () => {
   it('are made, and stdout has only the token', async () => {
-    const { stdout } = await person.run(['join-token', 'create', '--name', 'for web-2', '--ttl-minutes', '5'])
-    expect(stdout).toBe('jt-secret\n')
+    const create = ['join-token', 'create', '--name', 'for web-2', '--ttl-minutes', '5']
+    expect(await person.run(create)).toEqual({ code: 0, stdout: 'jt-secret\n', stderr: '' })
     expect(service.seen.at(-1)?.body).toEqual({ name: 'for web-2', ttl_minutes: 5 })
     expect((await person.run(['join-token', 'create', '--ttl-minutes', 'soon'])).code).toBe(2)
+  })
+
+  it('are shown at a terminal with a line that says what to do with them, but not as JSON', async () => {
+    const hint = 'Start the runner with RTE_JOIN_TOKEN set to this, before '
+    const { stdout } = await person.run(['join-token', 'create'], { terminal: true, columns: 200 })
+    expect(stdout).toMatch(new RegExp(`${hint}.*:\\r\\njt-secret\\r\\n`))
+    const json = await person.run(['join-token', 'create', '--json'], { terminal: true, columns: 200 })
+    expect(json.stdout).not.toContain(hint)
   })
 
   it('are listed and revoked', async () => {

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DatabaseHeldError } from '../../control-plane/src/errors.js'
-import { holdSqliteFile } from '../../control-plane/src/store/sqlite/sqlite-hold.js'
+import { type DatabaseHold, holdSqliteFile } from '../../control-plane/src/store/sqlite/sqlite-hold.js'
 import { closeDatabase, openDatabase, query } from '../support/database-file.js'
 import { type RunningProcess, startProgram } from '../support/process.js'
 import { ROOT } from '../support/product.js'
@@ -93,6 +93,14 @@ test('of several that begin at the same moment one gets the file, and the others
   }
   await held[0]?.value.close()
   await (await holdSqliteFile(path, holder('4'), options)).close()
+})
+
+test('another file in another folder is held for itself, with its own lock beside it', async () => {
+  const paths = ['one', 'other'].map((name) => join(mkdtempSync(join(folder, `${name}-`)), 'holdfast.db'))
+  const holds: DatabaseHold[] = []
+  for (const [place, path] of paths.entries()) holds.push(await holdSqliteFile(path, holder(String(place)), options))
+  for (const path of paths) expect(readdirSync(dirname(path))).toContain('holdfast.db-lock')
+  for (const hold of holds) await hold.close()
 })
 
 test('by a symbolic link it is the same file', async () => {

@@ -120,6 +120,16 @@ launchValidation: log
   })
 })
 
+test('a workflow form says how its extra variables are taken, and each key of that is off when it is left out', async () => {
+  const keys = ['verbose', 'keepExtravars', 'allowJinjaInExtravars']
+  const on = Object.fromEntries(keys.map((key) => [key, true]))
+  await server.writeForm('a.yml', JSON.stringify({ name: 'a', type: 'workflow', workflow: 'w' }))
+  await server.writeForm('b.yml', JSON.stringify({ name: 'b', type: 'workflow', workflow: 'w', ...on }))
+  await until('the forms', (now) => now.count === 2)
+  expect(await formsOf().find('a')).toMatchObject(Object.fromEntries(keys.map((key) => [key, false])))
+  expect(await formsOf().find('b')).toMatchObject(on)
+})
+
 describe('varsFiles', () => {
   test('are merged in order over the constants of config.yaml, must be below their folder, and are read again', async () => {
     covers('form.vars-files')

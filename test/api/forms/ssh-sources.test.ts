@@ -72,6 +72,8 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
       value: expect.arrayContaining([expect.stringMatching(/^total /), expect.stringMatching(/^d.* \.\.$/)]) as unknown,
     })
     expect(await said(`fn.fnSsh('root','${host}','true')`)).toMatchObject({ value: [] })
+    // There is nothing to read, and a command that reads does not wait for it.
+    expect(await said(`fn.fnSsh('root','${host}','cat; echo read')`)).toMatchObject({ value: ['read'] })
   })
 
   test('is asked again at the launch, and the playbook gets the value', async () => {

@@ -129,6 +129,14 @@ describe('errors of every kind have one shape', () => {
     expectError(await server.call('POST', '/thing/1', { token: server.admin, ...options }), status, code)
   })
 
+  test('a body of just as many bytes as are allowed is read, and one byte more is not', async () => {
+    const bodyOf = (bytes: number) => JSON.stringify({ size: 1, name: '' }).replace('""', `"${'x'.repeat(bytes - 20)}"`)
+    const post = (body: string) => server.call('POST', '/thing/1', { token: server.admin, body, headers: json })
+    expect(bodyOf(4096)).toHaveLength(4096)
+    expect((await post(bodyOf(4096))).status).toBe(200)
+    expectError(await post(bodyOf(4097)), 413, 'body_too_large')
+  })
+
   test('unknown fields are ignored, known ones stay unchanged', async () => {
     const answer = await server.call('POST', '/thing/7', { token: server.admin, json: { size: 1, extra: true } })
     expect([answer.status, answer.body]).toEqual([200, { message: '7' }])

@@ -115,6 +115,20 @@ test('a WebSocket that sends invalid frames is closed, and this is not an error 
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: pino.levels.values.info })
 })
 
+test('who was answered and does not send the rest of a body does not hold up the end of the service', async () => {
+  const own = heldTimers()
+  const ending = await startServer({ timers: own.timers })
+  const socket = connect({ port: ending.port, host: '127.0.0.1' })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  const answered = new Promise((resolve) => socket.once('data', (bytes: Buffer) => resolve(bytes.toString())))
+  socket.write('POST /api/v2/job HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 40\r\n\r\n{')
+  expect(await answered).toMatch(/^HTTP\/1.1 401 /)
+  await waitFor('the rest to be awaited', () => own.waitsFor(5000))
+  // No time goes by: only the end of the service can end this connection.
+  await ending.close()
+  await closed
+})
+
 test('a connection that never asked for anything does not hold up the end of the service', async () => {
   const ending = await startServer({})
   const socket = connect({ port: ending.port, host: '127.0.0.1' })

@@ -78,6 +78,7 @@ describe('on resources without an id', () => {
     ['POST', '/credential'],
     ['GET', '/runner'],
     ['GET', '/runner/join-tokens'],
+    ['GET', '/runner/orphans'],
     ['POST', '/runner/join-tokens'],
     ['PUT', '/settings/appearance'],
     ['POST', '/lock'],
@@ -125,6 +126,9 @@ test('an admin replaces the key of the service and encrypts again; a secret that
   const before = (await call('GET', '/service/key')).body.fingerprint
   const rotated = await call('POST', '/service/key/rotate', { fingerprint: before })
   expect(rotated).toMatchObject({ status: 200, body: { previous: [before] } })
+  const { records } = (await call('GET', '/audit?records=1')).body
+  const object = { kind: 'service-key', id: null, name: rotated.body.fingerprint }
+  expect(records).toMatchObject([{ action: 'service-key.rotate', object, status: 200 }])
   expect((await call('POST', '/service/key/rotate', { fingerprint: before })).status).toBe(409)
   expect((await call('GET', '/service/key')).body).toEqual(rotated.body)
   const encrypted = await call('POST', '/secret/encryption/rotate')

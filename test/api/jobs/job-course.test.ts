@@ -7,9 +7,11 @@ import { type TestServer, startServer } from '../server.js'
 
 let server: TestServer
 let ann: string
+let ben: string
 beforeAll(async () => {
   server = await startServer()
   ann = (await server.addUser('ann')).token
+  ben = (await server.addUser('ben')).token
 })
 afterAll(() => server.close())
 
@@ -177,6 +179,16 @@ test('a text is found at any place in the output, with its line', async () => {
   expect(await find(`q=fatal&from=${String(one.next)}`)).toMatchObject({ complete: true, hits: [second] })
   expect((await server.call('GET', `/job/${id}/output/search?q=`, { token: ann })).status).toBe(400)
 })
+
+test.each(['outline', 'matrix', 'output/index', 'output/pieces?host=web1', 'output/search?q=a'])(
+  '%s is only for who may see the job: 401, then 404, then 403',
+  async (path) => {
+    const id = await putJob(server)
+    const statusOf = async (job: number, token?: string) =>
+      (await server.call('GET', `/job/${job}/${path}`, { token })).status
+    expect([await statusOf(id), await statusOf(999_999, ben), await statusOf(id, ben)]).toEqual([401, 404, 403])
+  },
+)
 
 test('on demand the outline also says when each host was at tasks, and what came of them', async () => {
   covers('endpoint.outline')

@@ -196,6 +196,17 @@ test('a list is read page by page, and narrowed by status, form, text, parts and
   expect((await list(`?form=${form}&q=${encodeURIComponent('0%_off')}`)).ids).toEqual([two])
   expect((await list(`?form=${form}&q=${encodeURIComponent('%')}`)).ids).toEqual([two])
   expect((await list(`?form=${form}&q=${one}`)).ids).toEqual([one])
+  // Every text that a list shows of a job is looked through.
+  const words = {
+    form: 'a narrow-form',
+    target: 'narrow-target',
+    user_name: 'narrow-user',
+    runner_name: 'narrow-runner',
+  }
+  const worded = await putJob(server, words)
+  for (const word of Object.values(words)) {
+    expect([word, (await list(`?q=${encodeURIComponent(word.toUpperCase())}`)).ids]).toEqual([word, [worded]])
+  }
   // No filter shows more than the caller may see.
   expect((await list(`?form=${form}`, bob)).ids).toEqual([])
   expect((await list(`?form=${form}`, ann)).ids).toEqual([part, two, one])

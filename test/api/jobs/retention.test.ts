@@ -46,6 +46,19 @@ const left = async () => {
   return rows.map(({ id }) => id)
 }
 
+test('one sweep deletes what is old, also a job that is larger than one write may be', async () => {
+  const large = await endedDaysAgo(9)
+  await endedDaysAgo(8)
+  await server.store.write('test.large', (queries) =>
+    queries.updateTable('job_stream').set({ events_count: 1_000_000 }).where('job_id', '=', large).execute(),
+  )
+  const retention = start(7)
+  await retention.sweep()
+  expect(await left()).toEqual([])
+  await retention.close()
+  said.splice(0)
+})
+
 test('old jobs are deleted at the start and every day; jobs that run or wait stay, however old they are', async () => {
   const busy = new Set<JobStatus>(['running', 'approve'])
   const ended = JOB_STATUSES.filter((status) => !busy.has(status))

@@ -130,6 +130,25 @@ describe('a job that was launched with field values too', () => {
     expect([refused.status, refused.body.details]).toMatchObject([422, { invalid: ['name'] }])
   })
 
+  test('without changes asks for its password, and for a variable beyond its fields that contained it', async () => {
+    const id = await launched({
+      rawFormData: { ...rawFormData, pin: 'hidden-pin' },
+      extravars: { ...extravars, name: 'x hidden-pin', pin: 'hidden-pin', other: 'db://hidden-pin' },
+    })
+    const refused = await post(`/job/${id}/relaunch`)
+    // The value of the field is computed again from the password, so nobody has to send it.
+    expect([refused.status, refused.body.details]).toMatchObject([422, { missing: ['pin', 'other'] }])
+  })
+
+  test('without changes asks for the variable of a field that contained a password, if the password was no variable', async () => {
+    const id = await launched({
+      rawFormData: { ...rawFormData, pin: 'hidden-pin' },
+      extravars: { name: 'x hidden-pin' },
+    })
+    const refused = await post(`/job/${id}/relaunch`)
+    expect([refused.status, refused.body.details]).toMatchObject([422, { missing: ['name'] }])
+  })
+
   test('with changes asks for its password, because it was not stored as a field value', async () => {
     const id = await launched({
       rawFormData: { ...rawFormData, pin: 'p' },

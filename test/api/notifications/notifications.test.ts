@@ -240,6 +240,28 @@ describe('a webhook', () => {
     await removeTarget(target)
   })
 
+  test('is told in the log when it is given up, and not while it is sent or tried again', async () => {
+    const given = () => log.flatMap((line) => (line.includes('a notification could not be delivered') ? [line] : []))
+    const before = given().length
+    isBroken = true
+    for (const [path, state] of [
+      ['/good', 'sent'],
+      ['/flaky', 'waiting'],
+    ] as const) {
+      const target = await makeTarget(path, ['job.ended'])
+      await endedJob()
+      await look()
+      expect(await records(`target=${target}`)).toMatchObject([{ state }])
+      await removeTarget(target)
+    }
+    expect(given().slice(before)).toEqual([])
+    const target = await makeTarget('/moved', [])
+    const tried = await asAdmin('POST', `/notification-target/${target}/test`)
+    expect(tried.body).toMatchObject({ state: 'failed' })
+    expect(given().slice(before)).toEqual([expect.stringContaining('"channel":"webhook"')])
+    await removeTarget(target)
+  })
+
   test('follows no redirect', async () => {
     const target = await makeTarget('/moved', [])
     const before = receiver.count('/good')

@@ -297,6 +297,36 @@ describe('what a step gets', () => {
   })
 })
 
+describe('a credential that a field of the launch names', () => {
+  /** Launches a form with a password, and with this text as the password and as the name. */
+  async function launchBoth(text: string) {
+    const fields = [
+      { name: 'pin', type: 'password' },
+      { name: 'db', asCredential: true },
+    ]
+    const id = await launchSteps([step('one')], { values: { pin: text, db: text }, form: { fields } })
+    const { read } = server.store
+    const row = await read.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const sequence = read.selectFrom('job_sequence').selectAll().where('job_id', '=', id)
+    return { id, row, sequence: await sequence.executeTakeFirstOrThrow() }
+  }
+
+  test('and that is not there, is masked if it holds a password', async () => {
+    const { id, row, sequence } = await launchBoth('typed into the wrong field')
+    expect(JSON.stringify([row, sequence])).not.toContain('typed into the wrong field')
+    expect(JSON.parse(row.credentials)).toEqual({ db: '********' })
+    expect(await ended(id)).toMatchObject({ status: 'failed' })
+  })
+
+  test('is used if it is there, also when a password is the same text', async () => {
+    await addCredential('same-as-the-pin')
+    const { id, row } = await launchBoth('same-as-the-pin')
+    expect(JSON.parse(row.credentials)).toEqual({ db: 'same-as-the-pin' })
+    expect(JSON.parse((await end(id, 'one')).credentials)).toEqual({ db: 'same-as-the-pin' })
+    expect(await ended(id)).toMatchObject({ status: 'success' })
+  })
+})
+
 describe('ifExtraVar', () => {
   test.each([
     [true, 'success'],

@@ -1,9 +1,12 @@
+import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAuditChain } from '../../../control-plane/src/audit/chain.js'
 import { createAuditRetention } from '../../../control-plane/src/audit/retention.js'
 import { createAuditTrail } from '../../../control-plane/src/audit/trail.js'
 import { insertAudit, listAudit } from '../../../control-plane/src/store/audit/audit.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
+import { plansOf } from '../../support/query-plans.js'
+import { IS_ON_POSTGRES } from '../../support/test-database.js'
 import { waitFor } from '../../support/wait.js'
 import { heldTimers } from '../held-timers.js'
 import { putJob } from '../job-rows.js'
@@ -267,6 +270,16 @@ describe('GET /audit', () => {
     expect((await audit('?action=lock.take&user=hal')).map(({ status }) => status)).toEqual([403])
     expect(await audit('?action=lock.take&user=hal&user_type=ldap')).toEqual([])
     expect(await audit('?user=nobody')).toEqual([])
+  })
+
+  test.skipIf(IS_ON_POSTGRES).each([
+    ['nothing', {}, /^SCAN audit$/],
+    ['user', { user: 'ann' }, /^SEARCH audit USING INDEX audit_user \(user_name=\?\)$/],
+    ['action', { action: 'job.abort' }, /^SEARCH audit USING INDEX audit_action \(action=\?\)$/],
+    ['action and page', { action: 'job.abort', before: 9 }, /audit_action \(action=\? AND (id|rowid)<\?\)$/],
+  ])('is read in its order, without records that a filter leaves out: %s', async (_what, filter, expected) => {
+    const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => listAudit(queries, filter, 100))
+    expect(plans).toEqual([expect.stringMatching(expected)])
   })
 
   test('an invalid number of records counts as the default or the nearest limit; before must be a whole number', async () => {

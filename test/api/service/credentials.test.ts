@@ -116,6 +116,14 @@ describe('credentials over REST', () => {
     expect((await records()).some((one) => one.name === name)).toBe(false)
   })
 
+  test('with a key that is none are told in which forms a key of their type comes', async () => {
+    const refusalOf = async (more: object) =>
+      (await call('POST', '/credential', { name, password: SECRET, ...more })).body.error
+    expect(await refusalOf({ type: 'ssh' })).toContain('must be a private key (PEM or OpenSSH)')
+    const certificate = { type: 'certificate', options: { certificate: CERTIFICATE } }
+    expect(await refusalOf(certificate)).toContain('must be a private key (PEM)')
+  })
+
   test('of databases, REST services and client certificates have further options', async () => {
     const options = { db_type: 'postgres', db_name: 'cmdb', secure: true, ca: CERTIFICATE }
     const id = await create({ type: 'database', host: 'db.example', user: 'reader', options })

@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { keepConnections } from '../../../control-plane/src/databases/connection-keeper.js'
 
@@ -77,4 +78,18 @@ test('a caller that stops waiting gets no turn', async () => {
   for (const end of release) end()
   await Promise.all(uses)
   await connections.close()
+})
+
+test('a close waits for what is still done with a connection, and then no connection is left', async () => {
+  const connections = keeper()
+  const use = connections.use(held, never)
+  await vi.waitFor(() => expect(release.length).toBe(1))
+  let isClosed = false
+  const closing = connections.close().then(() => (isClosed = true))
+  await letOthersRun()
+  expect([isClosed, made]).toEqual([false, [{ id: 1, isOpen: true }]])
+  for (const end of release) end()
+  await closing
+  expect(made).toEqual([{ id: 1, isOpen: false }])
+  await use
 })

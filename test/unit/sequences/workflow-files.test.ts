@@ -259,7 +259,8 @@ describe('the workflows of a folder', () => {
       file('loop.yml', workflow('Ping', nested('n', 'Pong')), workflow('Pong', nested('n', 'Ping'))),
       file('around.yml', workflow('Around', nested('n', 'Ping'))),
       file('outer.yml', workflow('Outer', nested('n', 'Deploy'), nested('gone', 'Nothing'))),
-      { name: 'group_vars/deploy.yml', workflows: [], errors: [] },
+      file('plays/release.yml', workflow('Release', node('a'))),
+      ...['deploy.yml', 'release.yml'].map((name) => ({ name: `group_vars/${name}`, workflows: [], errors: [] })),
     ],
     [],
   )
@@ -272,6 +273,8 @@ describe('the workflows of a folder', () => {
     ['deploy.yml', 'Deploy'],
     ['./deploy.yml', 'Deploy'],
     ['Deploy', 'Deploy'],
+    // The file of variables with this name is no workflow file.
+    ['release.yml', 'Release'],
     ['two/same.yml', 'Same'],
     ['Second', 'Second'],
     ['Outer', 'Outer'],

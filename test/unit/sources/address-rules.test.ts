@@ -43,6 +43,7 @@ beforeAll(async () => {
       response.writeHead(307, { location: `http://other.test:${target.port}/headers` }).end(),
     '/loop': (_asked, response) => response.writeHead(302, { location: '/loop' }).end(),
     '/file': (_asked, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+    '/choices': (_asked, response) => response.writeHead(300).end('{}'),
     '/long': (_asked, response) => response.end(Buffer.alloc(11 * 1024 * 1024, 32)),
   })
 })
@@ -143,6 +144,11 @@ describe('redirects', () => {
     )
     expect(await ask(rules('*.test'), `http://inside.test:${server.port}/file`)).toBe('the URL must be http or https')
   })
+})
+
+test('an answer that is neither a success nor a redirect is a problem', async () => {
+  const url = `http://inside.test:${server.port}/choices`
+  expect(await ask(rules('*.test'), url)).toBe(`GET ${url} answered 300`)
 })
 
 test('answers that are too long, other schemes and secrets in a URL are refused', async () => {

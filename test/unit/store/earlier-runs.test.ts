@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Insertable } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   findEarlierRuns,
@@ -11,6 +11,7 @@ import {
 import { insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
 import type { JobTable } from '../../../control-plane/src/store/schema.js'
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
+import type { Store } from '../../../control-plane/src/store/store.js'
 import { queuedJob } from '../../runners/queued-job.js'
 
 /** A database with jobs of one form, in which each has ten events unless it says otherwise. */
@@ -29,11 +30,24 @@ async function jobs(...rows: (Partial<Insertable<JobTable>> & { events?: number 
       await queries.updateTable('job_stream').set({ events_count: events }).where('job_id', '=', id).execute()
     }
   })
-  return store.read
+  return store
+}
+
+/** Copies a job many times. One statement is enough, so that thousands take no time. */
+async function copyJob(store: Store, id: number, times: number): Promise<void> {
+  await store.write('test.copies', async (queries) => {
+    const row = await queries.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const kept = Object.keys(row).filter((name) => name !== 'id' && name !== 'run_id')
+    const columns = sql.join(kept.map((name) => sql.ref(name)))
+    await sql`with recursive copies (nth) as (select 1 union all select nth + 1 from copies where nth < ${times})
+      insert into job (run_id, ${columns}) select 'copy ' || nth, ${columns} from job, copies where id = ${id}`.execute(
+      queries,
+    )
+  })
 }
 
 test('a run is measured by the newest runs of the same that succeeded, and that have events but not too many', async () => {
-  const queries = await jobs(
+  const { read: queries } = await jobs(
     {}, // 1
     { target: 'b' },
     { form: 'other' },
@@ -55,7 +69,7 @@ test('a run is measured by the newest runs of the same that succeeded, and that 
 
 test('earlier runs of what consists of other jobs are of the same kind and succeeded', async () => {
   const multistep = { job_type: 'multistep' } as const
-  const queries = await jobs(
+  const { read: queries } = await jobs(
     multistep,
     { ...multistep, target: 'b' },
     { ...multistep, status: 'failed' },
@@ -69,7 +83,7 @@ test('earlier runs of what consists of other jobs are of the same kind and succe
 })
 
 test('the last good run is the same job, of the same account when one is named, and a part only for a part', async () => {
-  const queries = await jobs(
+  const { read: queries } = await jobs(
     {}, // 1
     { job_type: 'multistep' },
     { parent_id: 2 }, // 3
@@ -82,4 +96,15 @@ test('the last good run is the same job, of the same account when one is named, 
   expect(await findLastGoodRun(queries, { ...job, parent_id: 2 }, null)).toBe(3)
   expect(await findLastGoodRun(queries, { ...job, id: 1 }, null)).toBeNull()
   expect(await findLastGoodRun(queries, job, 77)).toBeNull()
+})
+
+test('the last good run is looked for among the last 20,000 jobs of a form, and not among all', async () => {
+  const store = await jobs(
+    {}, // 1
+    { target: 'b' }, // 2
+  )
+  await copyJob(store, 2, 19_999)
+  const job = { form: 'f', target: 'a', job_type: 'ansible', parent_id: null } as const
+  expect(await findLastGoodRun(store.read, { ...job, id: 20_001 }, null)).toBe(1)
+  expect(await findLastGoodRun(store.read, { ...job, id: 20_002 }, null)).toBeNull()
 })

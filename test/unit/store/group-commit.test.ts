@@ -69,9 +69,13 @@ describe('group commit', () => {
   test('a locked database drops nothing: the write waits and is committed', async () => {
     const { transactions, committed, state } = fakeTransactions()
     state.busyFor = 5
-    const commits = createGroupCommit(transactions, clock)
+    let pauses = 0
+    const pause = () => Promise.resolve(void (pauses += 1))
+    const commits = createGroupCommit(transactions, { ...clock, pause })
     await commits.write('a', (queries) => Promise.resolve(queries.put('a')))
     expect(committed.flat()).toEqual(['a'])
+    // It is left in peace between two tries.
+    expect(pauses).toBe(5)
   })
 
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { OutcomeUnknownError } from '../../../control-plane/src/store/engine/group-commit.js'
 import { createConnections } from '../../../control-plane/src/store/postgres/postgres-connections.js'
+import { isPassingPostgresError } from '../../../control-plane/src/store/postgres/postgres-errors.js'
 import { createPostgresTransactions } from '../../../control-plane/src/store/postgres/postgres-transactions.js'
 
 type Transactions = ReturnType<typeof createPostgresTransactions>
@@ -95,4 +96,19 @@ test('a connection whose transaction was taken back is used again', async () => 
   // Nothing is left to take back.
   await transactions.rollback()
   expect(released).toEqual([false])
+})
+
+describe('an error of several attempts to connect', () => {
+  const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+  const other = new Error('the password is wrong')
+
+  test('passes when every attempt may succeed later', () => {
+    expect(isPassingPostgresError(new AggregateError([refused, refused]))).toBe(true)
+    expect(isPassingPostgresError(new AggregateError([refused, other]))).toBe(false)
+  })
+
+  test('that names no attempt is judged by itself', () => {
+    expect(isPassingPostgresError(new AggregateError([], 'nobody knows'))).toBe(false)
+    expect(isPassingPostgresError(Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' }))).toBe(true)
+  })
 })
