@@ -120,6 +120,36 @@ test('a source that does not answer delays only its own field', async () => {
   expect((await evaluate('asks', { person: 'zoe' })).late).toMatchObject({ value: ['late'] })
 })
 
+test('what needs the answer of a slow source says so, too, and comes with it', async () => {
+  const fields = [
+    field('answer', `fn.fnRestBasic('get','${source.url}/slow?needed')`),
+    `  - { name: text, type: expression, expression: "'$(answer)'", runLocal: true }\n`,
+    `  - { name: choice, type: enum, expression: "['$(nothing)', '$(answer)']" }\n`,
+    `  - { name: further, type: expression, expression: "'see $(text)'", runLocal: true, editable: true }\n`,
+    `  - { name: shown, type: text, default: x, dependencies: [{ name: answer, values: [late] }] }\n`,
+    `  - { name: lost, type: expression, expression: "'$(nothing)'", runLocal: true }\n`,
+  ]
+  await server.writeForm(
+    'needs.yaml',
+    `name: needs\ntype: ansible\nplaybook: x.yml\nroles: [public]\nfields:\n${fields.join('')}`,
+  )
+  const before = await evaluate('needs', {}, { wait: 0 })
+  for (const name of ['answer', 'text', 'choice', 'further', 'shown']) {
+    expect([name, before[name]]).toMatchObject([name, { asking: true, waiting: expect.any(String) }])
+  }
+  expect(before.lost).not.toHaveProperty('asking')
+  expect(before.lost?.waiting).toBe('it waits for a value of nothing')
+  await waitFor('the slow question', () => slow.length > 0)
+  slow.splice(0).forEach((answer) => answer())
+  const after = await evaluate('needs', {})
+  expect(after).toMatchObject({
+    text: { value: expect.stringContaining('late') },
+    further: { value: expect.any(String) },
+  })
+  expect(after.choice?.waiting).toBe('it waits for a value of nothing')
+  for (const shown of Object.values(after)) expect(shown).not.toHaveProperty('asking')
+})
+
 test('an unchanged question is not asked again, but a launch asks all questions', async () => {
   covers('field.waiting')
   const before = source.count('/records')

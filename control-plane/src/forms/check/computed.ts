@@ -1,12 +1,12 @@
 import { type Answer, type Question, questionKeyOf } from '../../sources/question.js'
 import type { Field, FieldSource } from '../fields/field.js'
 import { fillScript } from '../values/fill-script.js'
-import { fillText, findPlaceholders, resolvePlaceholder } from '../values/placeholders.js'
+import { type Missing, fillText, findPlaceholders, missingOf, resolvePlaceholder } from '../values/placeholders.js'
 import { isPlainObject } from '../values/plain.js'
 import { callsOwnFunctions } from '../fields/server-functions.js'
 import type { CheckContext } from './context.js'
 import type { AskInScript } from './evaluator.js'
-import { type FieldValue, valueIs, waitingFor } from './field-value.js'
+import { type FieldValue, valueIs, waitingFor, waitingForValue } from './field-value.js'
 import type { Scope } from './scope-type.js'
 
 /** Why a field that calls an unknown function has no value. */
@@ -41,19 +41,21 @@ export function runSource(field: Field, source: ComputedSource, scope: Scope): F
  */
 function runQuery(field: Field, source: Extract<FieldSource, { kind: 'query' }>, scope: Scope): FieldValue {
   const values: Record<string, unknown> = {}
+  let missing: Missing | null = null
   for (const { inside } of findPlaceholders(source.query)) {
     const resolved = resolvePlaceholder(inside, (path) => scope.resolve(path))
-    if (!resolved.known && !field.ignoreIncomplete) return waitingFor(`it waits for a value of ${inside}`)
+    if (!resolved.known && !field.ignoreIncomplete) missing = missingOf(missing, inside, resolved)
     values[inside] = resolved.value ?? null
   }
+  if (missing !== null) return waitingForValue(missing)
   const config = filledConfig(source.config, scope)
-  if ('missing' in config) return waitingFor(`it waits for a value of ${config.missing}`)
+  if ('missing' in config) return waitingForValue(config.missing)
   const written = JSON.stringify(source.config ?? null)
   return answered(ask(field, { kind: 'query', config: config.value, written, text: source.query, values }, scope))
 }
 
 /** A name in `dbConfig` may contain placeholders. */
-function filledConfig(config: unknown, scope: Scope): { readonly value: unknown } | { readonly missing: string } {
+function filledConfig(config: unknown, scope: Scope): { readonly value: unknown } | { readonly missing: Missing } {
   if (typeof config === 'string') {
     const filled = fillText(config, (path) => scope.resolve(path))
     return filled.complete ? { value: filled.text } : { missing: filled.missing }
@@ -87,7 +89,7 @@ function ask(field: Field, question: Question, { context }: Scope): Answer | nul
 }
 
 function answered(answer: Answer | null): FieldValue {
-  if (answer === null) return { ...waitingFor(ASKING), isAsking: true }
+  if (answer === null) return waitingFor(ASKING, true)
   return answer.ok ? valueIs(answer.value ?? undefined) : waitingFor(answer.reason)
 }
 
@@ -105,7 +107,7 @@ export function runFieldScript(
 ): FieldValue {
   const mayMiss = field.ignoreIncomplete || missing === 'allow missing'
   const filled = fillScript(script, (path) => scope.resolve(path), mayMiss)
-  if (!filled.complete) return waitingFor(`it waits for a value of ${filled.missing}`)
+  if (!filled.complete) return waitingForValue(filled.missing)
   const { context, parent } = scope
   context.at(field.name)
   const askInScript: AskInScript = (name, given) => {
@@ -120,7 +122,5 @@ export function runFieldScript(
     isServer ? askInScript : undefined,
   )
   if (result.ok) return valueIs(result.value ?? undefined)
-  return result.isAsking === true
-    ? { ...waitingFor(ASKING), isAsking: true }
-    : waitingFor(`its expression failed: ${result.reason}`)
+  return result.isAsking === true ? waitingFor(ASKING, true) : waitingFor(`its expression failed: ${result.reason}`)
 }

@@ -1,3 +1,4 @@
+import type { Missing } from '../values/placeholders.js'
 import type { VerifiedUpload } from '../values/uploads.js'
 import type { RowError, ValidationError } from './report.js'
 
@@ -10,7 +11,7 @@ export interface FieldValue {
   readonly output: unknown
   /** Why the value could not be computed; null: it could. */
   readonly waiting: string | null
-  /** It only waits for the answer of its source. */
+  /** It only waits for the answer of a source: its own, or that of a field that it needs. */
   readonly isAsking?: boolean
   /** Why the sent value is not allowed for this field. */
   readonly errors: readonly ValidationError[]
@@ -41,9 +42,14 @@ export function valueIs(value: unknown, more: Partial<FieldValue> = {}): FieldVa
   return { ...NOTHING, value, ...more }
 }
 
-/** A field that has no value yet, and the reason. */
-export function waitingFor(reason: string): FieldValue {
-  return { ...NOTHING, waiting: reason }
+/** A field that has no value yet, and the reason. @param isAsking it only waits for the answer of a source */
+export function waitingFor(reason: string, isAsking = false): FieldValue {
+  return { ...NOTHING, waiting: reason, isAsking }
+}
+
+/** A field that waits for the value of a placeholder. */
+export function waitingForValue({ inside, isAsking }: Missing): FieldValue {
+  return waitingFor(`it waits for a value of ${inside}`, isAsking)
 }
 
 /** A field whose value was refused. */

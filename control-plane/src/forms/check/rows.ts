@@ -22,7 +22,7 @@ interface CheckedRow {
  */
 export function readList(field: Field, scope: Scope): FieldValue {
   const own = ownRows(field, scope)
-  if ('waiting' in own) return { ...waitingFor(own.waiting), isAsking: own.isAsking ?? false }
+  if ('waiting' in own) return waitingFor(own.waiting, own.isAsking)
   const isSent = Object.hasOwn(scope.sent, field.name)
   const given = isSent ? scope.sent[field.name] : own.value
   const files = scope.context.rowsWithFiles.get(fileKeyAt([...scope.context.place, field.name]))

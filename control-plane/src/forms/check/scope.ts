@@ -27,8 +27,7 @@ export function createScope(
     if (known) return known
     values.set(field.name, 'in progress')
     const visible = isVisible(field, lookup)
-    const value =
-      visible === null ? waitingFor('whether it is shown cannot be known') : visible ? readField(field, scope) : HIDDEN
+    const value = visible === null ? waitsToBeShown(field, resolveWith) : visible ? readField(field, scope) : HIDDEN
     values.set(field.name, value)
     if (field.type === 'password') notePassword(context, value.value)
     return value
@@ -68,8 +67,8 @@ export function createScope(
     if (root === '__parent__') return rest.length === 0 ? NOT_FOUND : parent.resolve(rest)
     const field = typeof root === 'string' ? byName.get(root) : undefined
     if (!field) return resolved(partOf(context.constants, path))
-    const { value, waiting } = valueOf(field)
-    if (waiting !== null) return NOT_FOUND
+    const { value, waiting, isAsking } = valueOf(field)
+    if (waiting !== null) return isAsking ? NOT_ANSWERED : NOT_FOUND
     if (rest.length > 0) return resolved(belowOf(value, rest))
     return resolved(asPlaceholder && field.type === 'enum' ? placeholderOf(field, value) : value)
   }
@@ -93,6 +92,15 @@ export function createScope(
   return scope
 }
 
+/** A field of which it cannot be known whether it is shown. Maybe only the answer of a source is missing. */
+function waitsToBeShown(
+  { dependencies }: Field,
+  resolve: (path: readonly PathStep[], asPlaceholder: boolean) => Resolved,
+): FieldValue {
+  const isAsking = dependencies?.some(({ on }) => resolve(on.split('.'), false).isAsking === true)
+  return waitingFor('whether it is shown cannot be known', isAsking)
+}
+
 /** The fields that a script names. Computing all fields would also compute those that need this field. */
 function namedIn(script: string, fields: readonly Field[]): Field[] {
   const tokens = [...script.matchAll(NAMED_OF_PARENT)].map(([token]) => token)
@@ -103,6 +111,8 @@ function namedIn(script: string, fields: readonly Field[]): Field[] {
 const NAMED_OF_PARENT = /(?<=__parent__\s*(?:\?\.|\.|\[\s*['"`]))[A-Za-z0-9_-]+/g
 
 const NOT_FOUND: Resolved = { known: false, value: undefined }
+
+const NOT_ANSWERED: Resolved = { ...NOT_FOUND, isAsking: true }
 
 function resolved(value: unknown): Resolved {
   return { known: value !== undefined, value }

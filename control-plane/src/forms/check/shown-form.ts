@@ -11,7 +11,7 @@ export interface ShownField {
   readonly choices?: readonly unknown[]
   /** Why it could not be evaluated. */
   readonly waiting?: string
-  /** Its source was asked and has not answered yet, so the page should ask again. */
+  /** Its source, or that of a field that it needs, has not answered yet. So the page should ask again. */
   readonly asking?: boolean
 }
 

@@ -1,4 +1,12 @@
-import { type Filled, type Resolve, findPlaceholders, resolvePlaceholder, textOf } from './placeholders.js'
+import {
+  type Filled,
+  type Missing,
+  type Resolve,
+  findPlaceholders,
+  missingOf,
+  resolvePlaceholder,
+  textOf,
+} from './placeholders.js'
 import { codePositions } from './script-contexts.js'
 
 /**
@@ -11,10 +19,10 @@ export function fillScript(script: string, resolve: Resolve, allowMissing: boole
   const isCode = codePositions(script)
   let filled = ''
   let end = 0
-  let missing: string | null = null
+  let missing: Missing | null = null
   for (const found of findPlaceholders(script)) {
     const resolved = resolvePlaceholder(found.inside, resolve)
-    if (!resolved.known && !allowMissing) missing ??= found.inside
+    if (!resolved.known && !allowMissing) missing = missingOf(missing, found.inside, resolved)
     filled += script.slice(end, found.start)
     filled += isCode(found.start) ? codeOf(resolved.value) : escaped(textOf(resolved.value))
     end = found.end

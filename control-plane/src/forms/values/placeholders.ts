@@ -7,6 +7,15 @@ const PLACEHOLDER = /\$\(([^()]+)\)/g
 export interface Resolved {
   readonly known: boolean
   readonly value: unknown
+  /** There is none because a source has not answered yet. */
+  readonly isAsking?: boolean
+}
+
+/** A placeholder that has no known value. */
+export interface Missing {
+  readonly inside: string
+  /** It only waits for the answer of a source. */
+  readonly isAsking: boolean
 }
 
 /** Looks up the path of a placeholder. */
@@ -15,7 +24,7 @@ export type Resolve = (path: readonly PathStep[]) => Resolved
 /** A text with its placeholders replaced, or the first one that could not be. */
 export type Filled =
   | { readonly complete: true; readonly text: string }
-  | { readonly complete: false; readonly text: string; readonly missing: string }
+  | { readonly complete: false; readonly text: string; readonly missing: Missing }
 
 /** A placeholder in a text, and its place. */
 export interface FoundPlaceholder {
@@ -38,7 +47,12 @@ export function resolvePlaceholder(inside: string, resolve: Resolve): Resolved {
   const path = parsePath(inside)
   if (path === null) return { known: false, value: undefined }
   const resolved = resolve(path)
-  return resolved.value === undefined || resolved.value === null ? { known: false, value: resolved.value } : resolved
+  return resolved.value === undefined || resolved.value === null ? { ...resolved, known: false } : resolved
+}
+
+/** What a text says of a placeholder without a known value. An answer that is still to come counts more than a lack. */
+export function missingOf(before: Missing | null, inside: string, { isAsking = false }: Resolved): Missing {
+  return before !== null && (before.isAsking || !isAsking) ? before : { inside, isAsking }
 }
 
 /** A value as text for people and for limits: texts stay unchanged, and other values become JSON. */
@@ -50,10 +64,10 @@ export function textOf(value: unknown): string {
 export function fillText(text: string, resolve: Resolve): Filled {
   let filled = ''
   let end = 0
-  let missing: string | null = null
+  let missing: Missing | null = null
   for (const found of findPlaceholders(text)) {
     const resolved = resolvePlaceholder(found.inside, resolve)
-    if (!resolved.known) missing ??= found.inside
+    if (!resolved.known) missing = missingOf(missing, found.inside, resolved)
     filled += text.slice(end, found.start)
     filled += resolved.known ? textOf(resolved.value) : text.slice(found.start, found.end)
     end = found.end

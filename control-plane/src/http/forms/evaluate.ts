@@ -14,7 +14,10 @@ const Field = Type.Object({
   errors: Type.Array(Type.Object({ type: Type.String(), description: Type.String() })),
   waiting: Type.Optional(Type.String({ description: 'Why it could not be evaluated' })),
   asking: Type.Optional(
-    Type.Boolean({ description: 'Its source has not answered yet: evaluate again to get the answer' }),
+    Type.Boolean({
+      description:
+        'Its source, or that of a field that it needs, has not answered yet. Evaluate again to get the answer',
+    }),
   ),
 })
 
