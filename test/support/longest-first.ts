@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * Folders whose files take longest, in that order. On a fresh machine nothing is known of earlier runs, and a file of a minute
  * that begins as the last one is a minute in which everybody else has nothing to do.
  */
-const LONG_FOLDERS = ['scripts', 'agent', 'chaos', 'e2e', 'cli', 'ansible']
+const LONG_FOLDERS = ['systemd', 'scripts', 'agent', 'chaos', 'e2e', 'browser', 'cli', 'ansible']
 
 /** Starts the long files first; within a folder as vitest does. */
 export class LongestFirst extends BaseSequencer {
