@@ -213,6 +213,7 @@ describe('completion', () => {
       spawnSync(
         'bash',
         [
+          '--norc',
           '-c',
           `. ${script}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _holdfast; printf '%s\\n' "\${COMPREPLY[@]}"`,
           'bash',

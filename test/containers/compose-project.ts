@@ -52,6 +52,7 @@ export async function buildProject(base: string): Promise<ComposeProject> {
     '--net',
     '--mount',
     'bash',
+    '--norc',
     '-c',
     'mount --make-rprivate / && ip link set lo up && echo 1 >/proc/sys/net/ipv4/ip_forward && exec sleep infinity',
   ])

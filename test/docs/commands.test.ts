@@ -86,7 +86,7 @@ function withValues(text: string): string {
 }
 
 async function start(block: Block, name: string): Promise<void> {
-  const program = startProgram('bash', ['-euc', withValues(block.text)], environment, { cwd: folder })
+  const program = startProgram('bash', ['--norc', '-euc', withValues(block.text)], environment, { cwd: folder })
   background[name] = program
   const sign = name === 'runner' ? 'SHA256:' : '"address":"'
   await waitFor(`${sign} in what ${block.place} says`, () => {
@@ -117,7 +117,7 @@ function withJob({ place, text }: Block, id: string | null): string {
 function run(commands: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const script = withValues(commands)
-    const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
+    const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
       cwd: folder,
       env: cleanEnvironment(environment),
       stdio: ['ignore', 'pipe', 'pipe'],

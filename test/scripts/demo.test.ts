@@ -83,7 +83,7 @@ it('with --keep both programs go on, and what it prints stops them', async () =>
   const address = /^Address: +(\S+)/m.exec(demo.said())?.[1] ?? ''
   expect((await fetch(`${address}/api/v2/ready`)).status).toBe(200)
   const stop = /^Stop: +(.*)$/m.exec(demo.said())?.[1] ?? ''
-  const [code] = (await once(spawn('bash', ['-c', stop]), 'close')) as [number]
+  const [code] = (await once(spawn('bash', ['--norc', '-c', stop]), 'close')) as [number]
   expect(code).toBe(0)
   await waitFor('both programs to end', () => processesOf(demo.folder).length === 0)
 })

@@ -47,6 +47,8 @@ StrictModes no
 UsePAM no
 UseDNS no
 MaxStartups 100
+# Bash takes a session of the first level for a login from afar, and reads ~/.bashrc of whoever runs the tests.
+SetEnv SHLVL=1
 Subsystem sftp internal-sftp
 `,
   )

@@ -15,6 +15,15 @@ export const INSTALLED = '/opt/holdfast'
 /** What a shell of root has there. Certificates and proxies that this process was given are not those of the machine. */
 const ENVIRONMENT = { PATH: process.env.PATH, HOME: '/root', SHELL: '/bin/bash' }
 
+/**
+ * Bash takes a socket at its input for a login from afar, and reads ~/.bashrc of whoever runs the tests. Node.js gives
+ * sockets to its children, so bash is told not to.
+ */
+export const BASH = ['bash', '--norc', '-c'] as const
+
+/** No command of a machine takes longer, in milliseconds: one that hangs should be named before the test gives up. */
+const COMMAND_LIMIT_MS = 900_000
+
 /** How a command of the machine ended. */
 export interface Ran {
   readonly status: number
@@ -59,7 +68,7 @@ export function whyNoMachine(): string | null {
     mount -t tmpfs layer "$folder"; mkdir "$folder"/{changes,work,root}
     mount -t overlay -o "lowerdir=$LOWER,upperdir=$folder/changes,workdir=$folder/work" overlay "$folder/root"
     mount -t cgroup2 cgroup2 "$folder/changes"`
-  const { status, stderr } = spawnSync('unshare', ['--mount', '--pid', '--fork', '--cgroup', 'bash', '-c', probe], {
+  const { status, stderr } = spawnSync('unshare', ['--mount', '--pid', '--fork', '--cgroup', ...BASH, probe], {
     encoding: 'utf8',
     env: { ...process.env, LOWER },
   })
@@ -72,7 +81,7 @@ async function removeGroups(folder: string): Promise<void> {
     group=$FOLDER$(sed -n 's/^0:://p' /proc/self/cgroup)/\${FOLDER##*/}
     [ ! -e "$group" ] || find "$group" -depth -type d -exec rmdir {} +`
   await waitFor('the end of all processes of the machine', () => {
-    const words = ['--mount', 'bash', '-c', script]
+    const words = ['--mount', ...BASH, script]
     const { status, stderr } = spawnSync('unshare', words, {
       encoding: 'utf8',
       env: { ...process.env, FOLDER: folder },
@@ -105,10 +114,19 @@ export async function bootMachine(): Promise<Machine> {
   const commands = new Set<ChildProcess>()
   const run = (script: string, input = ''): Promise<Ran> =>
     new Promise((resolve) => {
-      const command = ['--target', firstProcess(), '--all', 'bash', '-c', script]
-      const child = execFile('nsenter', command, { maxBuffer: 64 << 20, env: ENVIRONMENT }, (error, stdout, stderr) => {
+      const command = ['--target', firstProcess(), '--all', ...BASH, script]
+      const options = {
+        maxBuffer: 64 << 20,
+        env: ENVIRONMENT,
+        timeout: COMMAND_LIMIT_MS,
+        killSignal: 'SIGKILL',
+      } as const
+      const begin = performance.now()
+      const child = execFile('nsenter', command, options, (error, stdout, stderr) => {
         commands.delete(child)
-        resolve({ status: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr })
+        const isTooLong = performance.now() - begin >= COMMAND_LIMIT_MS
+        const said = isTooLong ? `${stderr}\nended after ${COMMAND_LIMIT_MS / 1000} s: ${script}` : stderr
+        resolve({ status: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr: said })
       })
       commands.add(child)
       // A command that reads nothing may be gone before it is given anything; how it ended is what counts.

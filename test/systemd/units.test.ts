@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../support/wait.js'
-import { bootMachine, INSTALLED, type Machine, type Reboot, whyNoMachine } from './machine.js'
+import { BASH, bootMachine, INSTALLED, type Machine, type Reboot, whyNoMachine } from './machine.js'
 import { FORM, PASSWORD, PLAYBOOK, productOn } from './product-on-machine.js'
 
 const CLIENT = `${INSTALLED}/node_modules/.bin/holdfast`
@@ -22,7 +22,7 @@ if (reason === null && memoryReason !== null) console.warn(`want of memory is no
 function whyNoMemoryLimit(): string | null {
   const probe = `set -e; folder=$(mktemp -d); trap 'umount -l "$folder"; rmdir "$folder"' EXIT
     mount -t cgroup -o memory memory "$folder"; mkdir "$folder/holdfast-test-$$"; rmdir "$folder/holdfast-test-$$"`
-  const { status, stderr } = spawnSync('unshare', ['--mount', 'bash', '-c', probe], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync('unshare', ['--mount', ...BASH, probe], { encoding: 'utf8' })
   return status === 0 ? null : `the memory controller of cgroup version 1 cannot be had: ${stderr.trim()}`
 }
 
