@@ -105,7 +105,7 @@ describe('jobs with users of their own', () => {
     await setting.joinIsolated()
     const job = offer(setting, [DAEMON, waitFor(join(setting.folder, 'never'))])
     await printed(setting, job, 'TASK [wait]')
-    expect(processesOfUsers(setting.uids).length).toBeGreaterThan(2)
+    await waitUntil('the daemon, the playbook and its task run', () => processesOfUsers(setting.uids).length > 2)
     setting.controlPlane.send({ type: 'abort', job_id: job.order.job_id, run_id: job.order.run_id })
     expect(await exactEnd(setting.controlPlane, job)).toMatchObject({ cause: 'aborted', aborted: true, message: null })
     expect(processesOfUsers(setting.uids)).toEqual([])

@@ -139,7 +139,7 @@ describe('a line of events', () => {
 test('a result of 50 MB loses its middle and has its length and hash, and the next task is not affected', async () => {
   chaos = await startChaos({
     forms: { 'large.yml': LARGE_FORM },
-    playbooks: { 'large.yml': LARGE_PLAYBOOK },
+    playbooks: { 'large.yml': LARGE_PLAYBOOK, 'library/large_result.py': LARGE_MODULE },
   })
   const jobId = await chaos.product.launch('large')
   const written = await keepWritten(chaos.product, jobId)
@@ -186,12 +186,20 @@ inventory: localhost,
 fields: []
 `
 
+/** Ansible reads what a command prints in small pieces. For 50 MB that takes minutes on a slow machine. */
+const LARGE_MODULE = `#!/usr/bin/python3
+from ansible.module_utils.basic import AnsibleModule
+module = AnsibleModule(argument_spec={'bytes': {'type': 'int', 'required': True}})
+module.exit_json(changed=False, stdout='x' * module.params['bytes'])
+`
+
 const LARGE_PLAYBOOK = `- hosts: all
   connection: local
   gather_facts: false
   tasks:
     - name: a large result
-      ansible.builtin.shell: head -c ${50 * MEGABYTE} /dev/zero | tr '\\0' x
+      large_result:
+        bytes: ${50 * MEGABYTE}
     - name: the next task
       ansible.builtin.debug:
         msg: unharmed
