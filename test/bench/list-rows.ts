@@ -30,13 +30,13 @@ export async function fillSqlite(path: string, jobs: number): Promise<void> {
     await query(
       database,
       `${numbers} insert into job (run_id, form, target, job_type, status, status_reason, start_time, end_time,
-      user_id, user_name, user_type, runner_name, dispatch, abort_requested, extravars, credentials, playbook, approval)
+      user_id, user_name, user_type, runner_name, held_epoch, dispatch, abort_requested, extravars, credentials, playbook, approval)
       select printf('%032x', i), 'form ' || (i % 30), 'form ' || (i % 30), 'ansible',
         case when i % ${jobs / WAITING} = 1 then 'approve' when i % 10 = 0 then 'failed' else 'success' end,
         case when i % 10 = 0 then 'ansible-playbook ended with 2: a host failed' end,
         1700000000000 + i * 1000, 1700000000000 + i * 1000 + 60000,
         case when i * 7 % 50 = 7 then 2 end, 'user-' || (i * 7 % 50), case when i * 7 % 50 >= 45 then 'ldap' else 'local' end,
-        'runner-' || (i * 13 % 20), 'done', 0, json_object('text', printf('%0400d', i)), '{}',
+        'runner-' || (i * 13 % 20), 1, 'done', 0, json_object('text', printf('%0400d', i)), '{}',
         json_object('playbook', printf('%0200d', i)),
         case when i % ${jobs / WAITING} = 1 then '${APPROVAL}' end from n`,
     )
@@ -58,13 +58,13 @@ export async function fillPostgres(url: string, jobs: number): Promise<void> {
   try {
     await client.query(
       `insert into job (run_id, form, target, job_type, status, status_reason, start_time, end_time,
-      user_id, user_name, user_type, runner_name, dispatch, abort_requested, extravars, credentials, playbook, approval)
+      user_id, user_name, user_type, runner_name, held_epoch, dispatch, abort_requested, extravars, credentials, playbook, approval)
       select lpad(to_hex(i), 32, '0'), 'form ' || (i % 30), 'form ' || (i % 30), 'ansible',
         case when i % ${jobs / WAITING} = 1 then 'approve' when i % 10 = 0 then 'failed' else 'success' end,
         case when i % 10 = 0 then 'ansible-playbook ended with 2: a host failed' end,
         1700000000000 + i * 1000, 1700000000000 + i * 1000 + 60000,
         case when i * 7 % 50 = 7 then 2 end, 'user-' || (i * 7 % 50), case when i * 7 % 50 >= 45 then 'ldap' else 'local' end,
-        'runner-' || (i * 13 % 20), 'done', 0, json_build_object('text', lpad(i::text, 400, '0'))::text, '{}',
+        'runner-' || (i * 13 % 20), 1, 'done', 0, json_build_object('text', lpad(i::text, 400, '0'))::text, '{}',
         json_build_object('playbook', lpad(i::text, 200, '0'))::text,
         case when i % ${jobs / WAITING} = 1 then '${APPROVAL}' end from generate_series(1::bigint, ${jobs}) as n(i)`,
     )
