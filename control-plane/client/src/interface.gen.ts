@@ -174,7 +174,7 @@ export interface FormEvaluation {
       }[]
       /** Why it could not be evaluated */
       waiting?: string
-      /** Its source has not answered yet: evaluate again to get the answer */
+      /** Its source, or that of a field that it needs, has not answered yet. Evaluate again to get the answer */
       asking?: boolean
     }
   >
@@ -204,7 +204,7 @@ export interface FormEvaluation {
           }[]
           /** Why it could not be evaluated */
           waiting?: string
-          /** Its source has not answered yet: evaluate again to get the answer */
+          /** Its source, or that of a field that it needs, has not answered yet. Evaluate again to get the answer */
           asking?: boolean
         }
       >
@@ -228,7 +228,7 @@ export interface FormEvaluation {
         }[]
         /** Why it could not be evaluated */
         waiting?: string
-        /** Its source has not answered yet: evaluate again to get the answer */
+        /** Its source, or that of a field that it needs, has not answered yet. Evaluate again to get the answer */
         asking?: boolean
       }
     >
