@@ -100,7 +100,11 @@ afterAll(async () => {
   await product?.close()
 })
 
-const open = (path: string) => page.goto(`${product.address}${path}`)
+/** Opens a page and waits until it is painted: Chromium drops keys that are pressed before that. */
+async function open(path: string): Promise<void> {
+  await page.goto(`${product.address}${path}`)
+  await expect.poll(() => page.evaluate("performance.getEntriesByName('first-contentful-paint').length")).toBe(1)
+}
 
 /** What the focus is on, as people hear it; throws when nobody could see that it is there. */
 async function focused(): Promise<string> {
@@ -129,7 +133,9 @@ async function tabTo(name: string): Promise<void> {
   const seen: string[] = []
   while (seen.length < 80) {
     await page.keyboard.press('Tab')
-    const at = await seenFocus()
+    const at = await seenFocus().catch((error: unknown) => {
+      throw new Error(`Tab was to lead to ${name}, and led to ${seen.join(' | ')}`, { cause: error })
+    })
     if (at.startsWith(name)) return
     seen.push(at)
   }
@@ -188,7 +194,7 @@ test('with the keyboard alone, and always seeing where one is, one signs in and 
   await page.getByText('"door": "cellar"').waitFor()
   await tabTo('Launch')
   await press('Enter')
-  await page.getByRole('heading', { name: /^Job / }).waitFor()
+  await page.getByRole('link', { name: 'Values', exact: true }).waitFor()
   await tabTo('Values')
   await press('Enter')
   const text = await page.getByRole('region', { name: 'Extra variables' }).innerText()
@@ -216,6 +222,7 @@ test('with the keyboard alone one aborts a job and lets a runner in', async () =
   await tabTo(String(id))
   await press('Enter')
   await page.getByRole('heading', { name: `Job ${id}` }).waitFor()
+  await page.getByRole('button', { name: 'Abort' }).waitFor()
   await tabTo('Abort')
   await press('Enter')
   const dialog = page.getByRole('dialog')

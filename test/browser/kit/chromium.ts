@@ -46,6 +46,8 @@ export async function newPerson(browser: Browser, address: string, settings: obj
   const newTab = async () => {
     const page = await context.newPage()
     page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
+    // Dialogs for files come to the test only while somebody listens. Who begins with the key press may be too late.
+    page.on('filechooser', () => undefined)
     return page
   }
   return {
