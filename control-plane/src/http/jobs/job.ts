@@ -89,7 +89,7 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
       async (request, reply) => {
         const asked = listRequestOf(request.query)
         const caller = callerOf(request)
-        const { pages, next, tag } =
+        const { portions, next, tag } =
           request.query.place === 'true'
             ? await readJobsWithPlaces(detail, caller, asked)
             : await readJobs(detail.reading, caller, asked)
@@ -98,7 +98,7 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
           reply.header('etag', mark)
           if (request.headers['if-none-match'] === mark) return reply.status(304).send(null)
         }
-        await reply.type(JSON_TYPE).send(await streamOf(listText(pages, { next })))
+        await reply.type(JSON_TYPE).send(await streamOf(listText(portions, { next })))
         return reply
       },
     )

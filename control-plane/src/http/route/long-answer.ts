@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Type, type TSchema } from 'typebox'
 import { keepHeapSmall } from '../../ground/heap-growth.js'
+import { type WrittenRecords, writtenRecords } from '../../ground/written-records.js'
 
 /** The content type of JSON answers. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -56,23 +57,23 @@ export async function* withText(
   yield `${text}"}`
 }
 
+/** Some records of a list, or what is written of them already. */
+type ListPage = readonly object[] | WrittenRecords
+
 /**
  * The JSON of a list whose records come page by page. Other requests get their turn after each page.
  * @param more members beside `records` and `count`
  */
 export async function* listText(
-  pages: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
+  pages: AsyncIterable<ListPage> | Iterable<ListPage>,
   more: Readonly<Record<string, unknown>> = {},
 ): AsyncGenerator<string> {
   let count = 0
   let text = '{"records":['
   for await (const page of pages) {
-    for (const record of page) {
-      if (count > 0) text += ','
-      text += JSON.stringify(record)
-      count += 1
-    }
-    yield text
+    const written = 'text' in page ? page : writtenRecords(page)
+    yield count > 0 && written.count > 0 ? `${text},${written.text}` : text + written.text
+    count += written.count
     text = ''
     await letOthersRun()
   }

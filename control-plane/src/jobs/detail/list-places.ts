@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../auth/sessions/caller.js'
+import { writtenRecords } from '../../ground/written-records.js'
 import { findJob } from '../../store/jobs/jobs.js'
-import { type JobPage, type ListRequest, readJobs } from '../read/reading.js'
+import { type JobPage, type ListRequest, MAX_TAGGED, readRecords, tagOf } from '../read/reading.js'
 import { isFinalStatus, jobStatusOf } from '../record/status.js'
 import { type JobDetailDependencies, shownEstimate } from './detail.js'
 import { placeOf } from './place.js'
@@ -15,22 +16,24 @@ const MAX_PLACES = 20
 type Dependencies = Pick<JobDetailDependencies, 'reading' | 'courses' | 'estimates' | 'clock'>
 
 /**
- * A list as {@link readJobs} gives it. For the newest jobs that have not ended it also says where they are, and how
- * much time is left.
+ * The jobs that the caller may see, newest first. For the newest of them that have not ended the list also says where
+ * they are, and how much time is left.
  */
 export async function readJobsWithPlaces(
   dependencies: Dependencies,
   caller: Caller,
   request: ListRequest,
 ): Promise<JobPage> {
-  const { pages, next, tag } = await readJobs(dependencies.reading, caller, request)
-  const records = [...pages].flat()
+  const { records: found, next } = await readRecords(dependencies.reading, caller, request)
+  const records = found.part(0, found.count)
   const open = records.filter(({ status }) => !isFinalStatus(status)).slice(0, MAX_PLACES)
   const places = new Map<number, Awaited<ReturnType<typeof whereIs>>>()
   for (const { id } of open) places.set(id, await whereIs(dependencies, id))
   const placed = records.map((record) => ({ ...record, ...(places.get(record.id) ?? { place: null, estimate: null }) }))
   const mark = createHash('sha256').update(JSON.stringify([...places].map(unmoving)))
-  return { pages: [placed], next, tag: tag === null ? null : mark.update(tag).digest('base64url') }
+  const portions = [writtenRecords(placed)]
+  if (records.length > MAX_TAGGED) return { portions, next, tag: null }
+  return { portions, next, tag: mark.update(tagOf([writtenRecords(records)])).digest('base64url') }
 }
 
 /** What of a place makes the list another one: the end of a wait does not, because it is an estimate that moves by itself. */

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { parseKept, textOfKept } from '@holdfast/protocol'
 import type { Caller } from '../../auth/sessions/caller.js'
 import type { JobStatus } from '../../words/job-status.js'
 import type { UserType } from '../../words/user-type.js'
 import { isoTime } from '../../time/clock.js'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
+import { type WrittenRecords, writtenRecords } from '../../ground/written-records.js'
 import { countAwaitedApprovals, listAwaitingJobs } from '../../store/jobs/approvals.js'
 import { findEvent } from '../../store/jobs/job-events.js'
 import { readOutput } from '../../store/jobs/job-output.js'
@@ -26,7 +28,7 @@ import { requireVisible, seesAllJobs } from '../record/visibility.js'
 const RECORDS_PER_PAGE = 250
 
 /** Most jobs of a list that gets an entity tag. */
-const MAX_TAGGED = 1000
+export const MAX_TAGGED = 1000
 
 /** What the functions that show jobs need of other parts. */
 export interface JobReading {
@@ -140,13 +142,10 @@ export interface ListRequest {
   readonly startedBefore?: number | undefined
 }
 
-/** A job of a list. */
-type JobRecord = ReturnType<typeof recordOf>
-
 /** A page of a list of jobs. */
 export interface JobPage {
   /** The records, in portions. */
-  readonly pages: Iterable<readonly JobRecord[]>
+  readonly portions: Iterable<WrittenRecords>
   /** The next page has the jobs before this one; null: there are no more. */
   readonly next: number | null
   /** A tag that changes whenever the content of the page changes. Null: the page is too long to have one. */
@@ -155,6 +154,26 @@ export interface JobPage {
 
 /** The jobs that the caller may see, newest first. No filter shows more than that. */
 export async function readJobs(reading: JobReading, caller: Caller, request: ListRequest): Promise<JobPage> {
+  const { records, next } = await readRecords(reading, caller, request)
+  const portions = writtenPortions(records)
+  if (records.count > MAX_TAGGED) return { portions, next, tag: null }
+  const written: WrittenRecords[] = []
+  for (const portion of portions) {
+    written.push(portion)
+    await letOthersRun()
+  }
+  return { portions: written, next, tag: tagOf(written) }
+}
+
+/** A tag of the records of a list. It changes whenever one of them changes. */
+export function tagOf(portions: readonly WrittenRecords[]): string {
+  const hash = createHash('sha256')
+  for (const { text } of portions) hash.update(text).update('\n')
+  return hash.digest('base64url')
+}
+
+/** The records of a list of jobs, which are made when they are asked for, and where the list goes on. */
+export async function readRecords(reading: JobReading, caller: Caller, request: ListRequest) {
   const { before, statuses, form, text, parts, startedFrom, startedBefore } = request
   const filter: JobFilter = {
     ...(before === undefined ? {} : { before }),
@@ -174,23 +193,17 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
     : await visibleJobs(reading.queries, caller, filter, limit)
   const connections = await connectionsFor(reading.runners, jobs)
   return {
-    pages: recordPages(jobs, connections),
+    records: {
+      count: jobs.length,
+      part: (from: number, to: number) => jobs.slice(from, to).map((job) => recordOf(job, connections)),
+    },
     next: jobs.length < limit ? null : (jobs.at(-1)?.id ?? null),
-    tag: jobs.length > MAX_TAGGED ? null : tagOf(jobs, connections),
   }
 }
 
-function tagOf(jobs: readonly JobListRow[], connections: Connections): string {
-  const hash = createHash('sha256')
-  for (const job of jobs) hash.update(JSON.stringify(recordOf(job, connections)))
-  return hash.digest('base64url')
-}
-
-/** Converts the records of a list in portions, because a list may have thousands. */
-function* recordPages(jobs: readonly JobListRow[], connections: Connections) {
-  for (let from = 0; from < jobs.length; from += RECORDS_PER_PAGE) {
-    yield jobs.slice(from, from + RECORDS_PER_PAGE).map((job) => recordOf(job, connections))
-  }
+/** Writes the records of a list in portions, because a list may have thousands. */
+function* writtenPortions({ count, part }: Awaited<ReturnType<typeof readRecords>>['records']) {
+  for (let from = 0; from < count; from += RECORDS_PER_PAGE) yield writtenRecords(part(from, from + RECORDS_PER_PAGE))
 }
 
 /**
