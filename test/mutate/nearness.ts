@@ -13,7 +13,7 @@ const WIDE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^control-plane\/src\/store\//, ['test/store/', 'test/api/']],
   [/^control-plane\/src\/(cli|check|backup)\//, ['test/cli/']],
   [/^control-plane\/src\/runners\//, ['test/runners/', 'test/nodes/']],
-  [/^control-plane\//, ['test/api/', 'test/attacks/', 'test/cli/', 'test/e2e/']],
+  [/^control-plane\//, ['test/unit/http/client-source', 'test/api/', 'test/attacks/', 'test/cli/', 'test/e2e/']],
   [/^protocol\//, ['test/unit/protocol', 'test/unit/', 'test/runners/', 'test/agent/agent-run']],
 ]
 

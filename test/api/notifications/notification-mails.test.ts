@@ -159,6 +159,35 @@ test('a form says who gets mails about its jobs: about their launch, and about t
   expect((await toldOf())[0]).toEqual(['job.relaunch', Number(again.body.id), 'team@example.com'])
 })
 
+test('a form says who gets mails when its jobs are approved, rejected and removed', async () => {
+  const server = await start(await mailServer({ hideSTARTTLS: true }))
+  const notifications = {
+    recipients: ['team@example.com'],
+    onStatus: ['success'],
+    onEvent: ['approve', 'reject', 'delete'],
+  }
+  const approval = { title: 'Go?', message: null, roles: ['admin'], notifications: [], allowSelf: true }
+  const waiting = { status: 'approve', dispatch: 'parked', end_time: null, form: 'Greet' } as const
+  const decisions = { state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null }
+  const put = () =>
+    putJob(server, {
+      ...waiting,
+      notifications: JSON.stringify({ channels: [], ...notifications }),
+      approval: JSON.stringify({ ...approval, ...decisions }),
+    })
+  const [approved, rejected] = [await put(), await put()]
+  const act = async (method: string, path: string) =>
+    expect((await server.call(method, path, { token: server.admin })).status).toBe(200)
+  await act('POST', `/job/${approved}/approve`)
+  await act('POST', `/job/${rejected}/reject`)
+  await act('DELETE', `/job/${rejected}`)
+  expect((await look(server)).map(({ event, job_id, recipient }) => [event, job_id, recipient])).toEqual([
+    ['job.delete', rejected, 'team@example.com'],
+    ['job.reject', rejected, 'team@example.com'],
+    ['job.approve', approved, 'team@example.com'],
+  ])
+})
+
 test('SMTP_TLS=tls: encrypts from the first byte, and a server without that gets nothing', async () => {
   const able = await mailServer({ ...TEST_CERTIFICATE, secure: true })
   const server = await start(able, { SMTP_TLS: 'tls' })

@@ -25,7 +25,6 @@ export function describedOperation(schema: FastifySchema, path: string, route: R
   return {
     ...asMeant(schema),
     operationId: schema.operationId ?? operationIdOf(method, path),
-    ...(schema.body === undefined ? {} : { body: schema.body }),
     response: responses,
     ...(audit ? { 'x-audit-action': audit.action } : {}),
   }
