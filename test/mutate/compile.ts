@@ -18,7 +18,7 @@ export function createCompiler(root: string): Compiler {
     const config = join(root, program, 'tsconfig.json')
     const read = ts.getParsedCommandLineOfConfigFile(
       config,
-      { noEmit: true, composite: false, incremental: false },
+      { noEmit: false, declaration: true, composite: false, incremental: false },
       {
         ...ts.sys,
         onUnRecoverableConfigFileDiagnostic: ({ messageText }) => {
@@ -50,14 +50,35 @@ export function createCompiler(root: string): Compiler {
       const service = services.get(program) ?? serviceOf(program)
       services.set(program, service)
       const file = join(root, mutation.path)
+      const before = typesOf(service, file)
       version += 1
       changed.set(file, { text: mutated(readFileSync(file, 'utf8'), mutation), version })
-      const [first] = [...service.getSyntacticDiagnostics(file), ...service.getSemanticDiagnostics(file)]
+      const own = [...service.getSyntacticDiagnostics(file), ...service.getSemanticDiagnostics(file)]
+      // What others see of the file may have changed: then they may be refused in its place.
+      const isSeen = own.length === 0 && typesOf(service, file) !== before
+      const [first] = isSeen ? refusalElsewhere(service) : own
       version += 1
       changed.set(file, { text: readFileSync(file, 'utf8'), version })
       return first ? ts.flattenDiagnosticMessageText(first.messageText, '\n') : null
     },
   }
+}
+
+/** The diagnostics of the first file of the program that has some. */
+function refusalElsewhere(service: ts.LanguageService): readonly ts.Diagnostic[] {
+  for (const file of service.getProgram()?.getRootFileNames() ?? []) {
+    const found = service.getSemanticDiagnostics(file)
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+/** What other files see of a file. */
+function typesOf(service: ts.LanguageService, file: string): string {
+  return service
+    .getEmitOutput(file, true, true)
+    .outputFiles.map(({ text }) => text)
+    .join('')
 }
 
 /** What is not awaited as a statement: the linter refuses it. */

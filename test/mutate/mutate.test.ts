@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../support/product.js'
-import { leavesPromise } from './compile.js'
+import { createCompiler, leavesPromise } from './compile.js'
 import { diffOf, keyOf, type Mutation, mutated, roomOf } from './mutation.js'
 import { readOptions, UsageError } from './options.js'
 import { isDoubtful } from './run-tests.js'
@@ -35,6 +35,36 @@ test('a promise that nobody waits for is left to the linter', () => {
   const text = 'await a()\nconst b = await c()\nif (d) await e()\nreturn await f()'
   const found = typescriptMutations('a.ts', text).filter(({ kind }) => kind === 'dropped await')
   expect(found.map((mutation) => leavesPromise(text, mutation))).toEqual([true, false, true, false])
+})
+
+test('a change that another file does not take is refused, and one that nobody sees is not', () => {
+  const root = mkdtempSync(join(tmpdir(), 'holdfast-mutate-compile-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  const put = (path: string, text: string) => {
+    mkdirSync(join(root, path, '..'), { recursive: true })
+    writeFileSync(join(root, path), text)
+    return { path, text }
+  }
+  put(
+    'protocol/tsconfig.json',
+    '{"compilerOptions": {"strict": true, "module": "nodenext", "types": []}, "include": ["src"]}',
+  )
+  put('protocol/package.json', '{"type": "module"}')
+  put('protocol/src/user.ts', "import { WORDS } from './words.js'\nexport const one: (typeof WORDS)[number] = 'x'\n")
+  const words = put(
+    'protocol/src/words.ts',
+    "export const WORDS = ['x', 'y'] as const\nexport const size = () => WORDS.length + 1\n",
+  )
+  const compiler = createCompiler(root)
+  const refusals = typescriptMutations(words.path, words.text).map((one) => [
+    mutated(words.text, one).split('\n')[one.start > 40 ? 1 : 0],
+    compiler.refusal(one),
+  ])
+  expect(refusals).toEqual([
+    ["export const WORDS = ['y'] as const", expect.stringContaining('not assignable')],
+    ["export const WORDS = ['x'] as const", null],
+    ['export const size = () => WORDS.length - 1', null],
+  ])
 })
 
 test('what is a type, an import or a line of the log is not changed', () => {
