@@ -33,6 +33,9 @@ export function openReader(address: string): RawReader {
   socket.on('error', (error) => {
     answer.done(error)
   })
+  socket.on('close', () => {
+    answer.done(new Error('the connection was closed'))
+  })
   return {
     pass: (path, token) =>
       new Promise((resolve, reject) => {

@@ -11,7 +11,7 @@ export interface FieldValue {
   readonly output: unknown
   /** Why the value could not be computed; null: it could. */
   readonly waiting: string | null
-  /** It only waits for the answer of a source: its own, or that of a field that it needs. */
+  /** It waits for the answer of a source: its own, or that of a field that it needs. */
   readonly isAsking?: boolean
   /** Why the sent value is not allowed for this field. */
   readonly errors: readonly ValidationError[]
@@ -42,7 +42,7 @@ export function valueIs(value: unknown, more: Partial<FieldValue> = {}): FieldVa
   return { ...NOTHING, value, ...more }
 }
 
-/** A field that has no value yet, and the reason. @param isAsking it only waits for the answer of a source */
+/** A field that has no value yet, and the reason. @param isAsking it waits for the answer of a source */
 export function waitingFor(reason: string, isAsking = false): FieldValue {
   return { ...NOTHING, waiting: reason, isAsking }
 }

@@ -21,7 +21,7 @@ export interface Missing {
 /** Looks up the path of a placeholder. */
 export type Resolve = (path: readonly PathStep[]) => Resolved
 
-/** A text with its placeholders replaced, or the first one that could not be. */
+/** A text with its placeholders replaced, or one that could not be: the first one that waits for a source, or else the first. */
 export type Filled =
   | { readonly complete: true; readonly text: string }
   | { readonly complete: false; readonly text: string; readonly missing: Missing }
@@ -50,7 +50,7 @@ export function resolvePlaceholder(inside: string, resolve: Resolve): Resolved {
   return resolved.value === undefined || resolved.value === null ? { ...resolved, known: false } : resolved
 }
 
-/** What a text says of a placeholder without a known value. An answer that is still to come counts more than a lack. */
+/** Which placeholder a text waits for. One that waits for the answer of a source comes before one that has no value. */
 export function missingOf(before: Missing | null, inside: string, { isAsking = false }: Resolved): Missing {
   return before !== null && (before.isAsking || !isAsking) ? before : { inside, isAsking }
 }
