@@ -1,6 +1,7 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser } from 'playwright-core'
+import { gridAnswers } from '../browser/kit/grid-answers.js'
 import { openSignedIn } from '../browser/log/signed-in.js'
 import { type Figure, atMost } from './report.js'
 import { median, range } from './statistics.js'
@@ -31,34 +32,10 @@ export async function measureGrid(browser: Browser, address: string, runs: numbe
   ]
 }
 
-/** The two answers of the largest grid. */
-function answersOfGrid() {
-  const hosts = Array.from({ length: HOSTS }, (_, host) => `host${host + 1}`)
-  const tasks = Array.from({ length: TASKS }, (_, task) => task + 2)
-  const cells = tasks.map(() => 'o'.repeat(HOSTS))
-  const counts = { ok: HOSTS, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0, hosts: HOSTS }
-  const time = '2026-01-01T00:00:00.000Z'
-  const records = tasks.map((id) => ({
-    id,
-    kind: 'task',
-    play: 1,
-    name: `Task ${id - 1}`,
-    role: null,
-    path: null,
-    order: id,
-    started: time,
-    ended: time,
-    ...counts,
-  }))
-  return {
-    matrix: JSON.stringify({ hosts, tasks, cells, complete: true }),
-    outline: JSON.stringify({ count: TASKS, records, last: TASKS + 1, complete: true }),
-  }
-}
-
 /** Stands before the control plane. It answers for the grid of job 1 itself and hands everything else on. */
 async function startFront(address: string) {
-  const { matrix, outline } = answersOfGrid()
+  const answers = gridAnswers(HOSTS, Array<string>(TASKS).fill('o'.repeat(HOSTS)))
+  const [matrix, outline] = [JSON.stringify(answers.matrix), JSON.stringify(answers.outline)]
   const server = createServer((asked, answer) => {
     const path = asked.url ?? ''
     const made = path.includes('/job/1/matrix') ? matrix : path.includes('/job/1/outline') ? outline : null

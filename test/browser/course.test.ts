@@ -4,6 +4,7 @@ import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.j
 import { accessFaults, accessFaultsInAllColors } from './kit/axe.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
 import { expectForEverybody } from './kit/for-everybody.js'
+import { gridAnswers } from './kit/grid-answers.js'
 
 /** What the page of a job tells of the course of its run. One product, one job and one browser for all. */
 const PLAYBOOK = `- hosts: localhost
@@ -139,27 +140,10 @@ test.each([
 
 test('of 1,000 hosts and 200 tasks only what is in sight is on the page', async () => {
   const { page } = admin
-  const hosts = Array.from({ length: 1000 }, (_, host) => `host${host + 1}`)
-  const tasks = Array.from({ length: 200 }, (_, task) => task + 2)
-  const cells = tasks.map((_, task) => `${'o'.repeat(999)}${task === 199 ? 'f' : 'c'}`)
-  const counts = { ok: 0, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0, hosts: 1000 }
-  const time = '2026-01-01T00:00:00.000Z'
-  const records = tasks.map((id) => ({
-    id,
-    kind: 'task',
-    play: 1,
-    name: `Task ${id - 1}`,
-    role: null,
-    path: null,
-    order: id,
-    started: time,
-    ended: time,
-    ...counts,
-  }))
-  await page.route(/\/job\/1\/matrix/, (route) => route.fulfill({ json: { hosts, tasks, cells, complete: true } }))
-  await page.route(/\/job\/1\/outline/, (route) =>
-    route.fulfill({ json: { count: 200, records, last: 9, complete: true } }),
-  )
+  const cells = Array.from({ length: 200 }, (_, task) => `${'o'.repeat(999)}${task === 199 ? 'f' : 'c'}`)
+  const { matrix, outline } = gridAnswers(1000, cells)
+  await page.route(/\/job\/1\/matrix/, (route) => route.fulfill({ json: matrix }))
+  await page.route(/\/job\/1\/outline/, (route) => route.fulfill({ json: outline }))
   await open('/jobs/1/tasks')
   await page.getByText('200 tasks, 1,000 hosts').waitFor()
   await page.getByRole('gridcell', { name: 'Task 1 at host1: ok' }).waitFor()
