@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type EndRecord, type ServerMessage, encodeFrame } from '@holdfast/protocol'
+import { type ServerMessage, encodeFrame } from '@holdfast/protocol'
+import { endedWell } from '../support/end-record.js'
 import { type AgentIdentity, RawAgent, newIdentity } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
@@ -57,22 +57,6 @@ async function epochOf(agent: RawAgent): Promise<number> {
   return (await agent.next('welcome')).epoch
 }
 
-function endOf({ run_id }: Ref): EndRecord {
-  const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-  return {
-    run_id,
-    cause: 'exited',
-    exit_code: 0,
-    signal: null,
-    message: null,
-    aborted: false,
-    started_at: '2026-01-01T00:00:00.000Z',
-    ended_at: '2026-01-01T00:00:01.000Z',
-    output: { length: WHOLE.length, sha256: sha256(WHOLE), dropped_bytes: 0 },
-    events: { length: 0, sha256: sha256(Buffer.alloc(0)), dropped: 0, errors: 0, plugin_seen: true },
-  }
-}
-
 /** A job that is offered to a fresh connection. */
 async function offered() {
   const { agent } = await connect([])
@@ -112,7 +96,7 @@ async function expectWholeOnce(ref: Ref): Promise<void> {
   const epoch = await epochOf(agent)
   send(agent, epoch, ref.job_id, 0)
   send(agent, epoch, ref.job_id, 0, true)
-  agent.say({ type: 'end', job_id: ref.job_id, record: endOf(ref) })
+  agent.say({ type: 'end', job_id: ref.job_id, record: endedWell(ref.run_id, WHOLE) })
   await waitFor('the end to be stored', () => isEnded(agent))
   expect(await output(ref.job_id)).toEqual(WHOLE)
   expect(await statusesOf(chaos.product, ref.job_id)).toEqual(['running', 'success'])
@@ -152,7 +136,7 @@ describe('the control plane is killed', () => {
     send(agent, epoch, ref.job_id, FIRST.length, true)
     await waitFor('the acknowledgement', () => acksOf(agent).some((ack) => ack.output === WHOLE.length))
     await killedIn({ operation: 'sync', action: 'kill-after' }, () =>
-      agent.say({ type: 'end', job_id: ref.job_id, record: endOf(ref) }),
+      agent.say({ type: 'end', job_id: ref.job_id, record: endedWell(ref.run_id, WHOLE) }),
     )
     expect(isEnded(agent)).toBe(false)
     expect((await chaos.product.admin.get(`/job/${ref.job_id}`)).status).toBe('success')

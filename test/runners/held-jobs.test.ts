@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { EndRecord, ServerMessage, StreamFrame, StreamName } from '@holdfast/protocol'
+import type { ServerMessage, StreamFrame, StreamName } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
@@ -13,6 +12,7 @@ import { appendToStreams } from '../../control-plane/src/store/jobs/job-streams.
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { AMPLE } from '../support/ample-limits.js'
+import { endedWell } from '../support/end-record.js'
 import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from './queued-job.js'
@@ -79,29 +79,13 @@ function arrives(jobId: number, stream: StreamName, text: string, offset = 0): v
   held.takeFrame(frame, (bytes) => (inMemory += bytes))
 }
 
-function endAfter(output: string): EndRecord {
-  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
-  return {
-    run_id: RUN_ID,
-    cause: 'exited',
-    exit_code: 0,
-    signal: null,
-    message: null,
-    aborted: false,
-    started_at: '2026-01-01T00:00:00.000Z',
-    ended_at: '2026-01-01T00:00:01.000Z',
-    output: { length: output.length, sha256: sha256(output), dropped_bytes: 0 },
-    events: { length: 0, sha256: sha256(''), dropped: 0, errors: 0, plugin_seen: true },
-  }
-}
-
 test('what still comes of a job that has ended breaks no rule, and nothing of it is kept', async () => {
   const jobId = await claimedJob()
   arrives(jobId, 'output', 'all\n')
-  held.takeEnd(jobId, endAfter('all\n'))
+  held.takeEnd(jobId, endedWell(RUN_ID, 'all\n'))
   await waitFor('the end', () => sentOf('end_stored').length === 1)
   arrives(jobId, 'output', 'late', 4)
-  held.takeEnd(jobId, endAfter('all\n'))
+  held.takeEnd(jobId, endedWell(RUN_ID, 'all\n'))
   held.abort(jobId, RUN_ID)
   expect([sentOf('end_stored').length, sentOf('abort').length, held.count, inMemory]).toEqual([1, 0, 0, 0])
 })
@@ -140,6 +124,6 @@ test('when other lengths are stored than expected, both streams are asked for fr
   ])
   expect(inMemory).toBe(0)
   arrives(jobId, 'output', 'c\n', 2)
-  held.takeEnd(jobId, endAfter('abc\n'))
+  held.takeEnd(jobId, endedWell(RUN_ID, 'abc\n'))
   await waitFor('the end', () => sentOf('end_stored').length === 1)
 })

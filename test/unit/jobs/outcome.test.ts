@@ -4,23 +4,12 @@ import { isEnded, statusesBefore } from '../../../control-plane/src/jobs/record/
 import { JOB_STATUSES, STATUS_MOVES } from '../../../control-plane/src/words/job-status.js'
 import { jobOutcomeOf } from '../../../control-plane/src/jobs/end/outcome.js'
 import { covers } from '../../interface/covers.js'
+import { endedWell } from '../../support/end-record.js'
 
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
 function record(changes: Partial<EndRecord>): EndRecord {
-  return {
-    run_id: '0'.repeat(32),
-    cause: 'exited',
-    exit_code: 0,
-    signal: null,
-    message: null,
-    aborted: false,
-    started_at: '2026-01-01T00:00:00.000Z',
-    ended_at: '2026-01-01T00:00:01.000Z',
-    output: { length: 0, sha256: NOTHING, dropped_bytes: 0 },
-    events: { length: 0, sha256: NOTHING, dropped: 0, errors: 0, plugin_seen: true },
-    ...changes,
-  }
+  return { ...endedWell('0'.repeat(32), ''), ...changes }
 }
 
 describe('outcome of a run', () => {
