@@ -68,6 +68,24 @@ describe('sweeps', () => {
     expect({ begun: held.begun(), ran }).toEqual({ begun: 1, ran: false })
   })
 
+  test('that a caller waits for begin when the current one has ended, and end for the caller as they end', async () => {
+    const held = heldSweeps()
+    await settle()
+    const course: string[] = []
+    const done = held.sweeps.inTurn(() => Promise.resolve(void course.push('ran')))
+    const failed = held.sweeps.inTurn(() => Promise.reject(new Error('no')))
+    const after = held.sweeps.inTurn(() => Promise.resolve(void course.push('after')))
+    await settle()
+    expect(course).toEqual([])
+    held.end()
+    await done
+    await expect(failed).rejects.toThrow('no')
+    await after
+    expect(course).toEqual(['ran', 'after'])
+    expect(held.warnings).toEqual([])
+    await held.sweeps.close()
+  })
+
   test('that failed are logged, and the next one begins', async () => {
     const held = heldSweeps()
     await settle()

@@ -6,6 +6,11 @@ export interface Sweeps {
   readonly isClosed: boolean
   /** Runs a task as soon as the current one has ended. Returns at once. After `close` nothing begins any more. */
   soon(task: () => Promise<void>): void
+  /**
+   * Runs a task as soon as the current one has ended. After `close` nothing begins any more.
+   * @throws what the task throws
+   */
+  inTurn(task: () => Promise<void>): Promise<void>
   /** Drops what has not begun. Resolves when the current task has ended. */
   close(): Promise<void>
 }
@@ -26,7 +31,10 @@ export interface SweepOptions {
 
 /** A part that does nothing but sweep. */
 export interface Sweeper {
-  /** One sweep now. Sweeps also run by themselves. */
+  /**
+   * One sweep, when the current one has ended. Sweeps also run by themselves.
+   * @throws what the sweep throws
+   */
   sweep(): Promise<void>
   /** Resolves when a sweep that runs at the moment has ended. */
   close(): Promise<void>
@@ -42,7 +50,7 @@ export function startSweeper(
 ): Sweeper {
   const sweep = () => options.sweep(sweeps)
   const sweeps: Sweeps = startSweeps(deps, { ...options, sweep })
-  return { sweep, close: () => sweeps.close() }
+  return { sweep: () => sweeps.inTurn(sweep), close: () => sweeps.close() }
 }
 
 /**
@@ -56,12 +64,16 @@ export function startSweeps(deps: SweepDependencies, options: SweepOptions): Swe
   let isClosed = false
   let sweepWaits = false
 
+  function inTurn(task: () => Promise<void>): Promise<void> {
+    const done = running.then(() => (isClosed ? undefined : task()))
+    running = done.catch(() => undefined)
+    return done
+  }
+
   function soon(task: () => Promise<void>): void {
-    running = running
-      .then(() => (isClosed ? undefined : task()))
-      .catch((error: unknown) => {
-        deps.log.warn({ err: error }, `${options.failure}; tried again later`)
-      })
+    inTurn(task).catch((error: unknown) => {
+      deps.log.warn({ err: error }, `${options.failure}; tried again later`)
+    })
   }
 
   function sweepSoon(): void {
@@ -80,6 +92,7 @@ export function startSweeps(deps: SweepDependencies, options: SweepOptions): Swe
       return isClosed
     },
     soon,
+    inTurn,
     async close() {
       isClosed = true
       stop()

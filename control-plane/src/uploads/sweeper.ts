@@ -17,6 +17,7 @@ const UNUSED_MS = 24 * 60 * 60_000
  * The row of an upload is deleted before its file. If the file stays then, it belongs to no upload and goes later.
  */
 export interface UploadSweeper {
+  /** One sweep, when the current one has ended. Sweeps also run by themselves. */
   sweep(): Promise<void>
   /** Call when a job was deleted: the uploads that only this job had can go. Returns at once. */
   sweepSoon(): void
@@ -57,5 +58,5 @@ export function createUploadSweeper(deps: {
     failure: 'unused uploads could not be removed',
     sweep,
   })
-  return { sweep, sweepSoon: () => sweeps.soon(removeUnused), close: () => sweeps.close() }
+  return { sweep: () => sweeps.inTurn(sweep), sweepSoon: () => sweeps.soon(removeUnused), close: () => sweeps.close() }
 }
