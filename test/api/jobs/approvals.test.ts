@@ -62,6 +62,24 @@ describe('a form with an approval', () => {
   })
 })
 
+describe('a job that waits says who may decide about it', () => {
+  const canOf = async (who: string, id: number) => {
+    const { can } = (await call(who, 'GET', `/job/${id}?output=false`)).body as { can: Record<string, unknown> }
+    return { approve: can.approve, reject: can.reject }
+  }
+
+  test('as the actions themselves do', async () => {
+    const id = await launch('ann', 'ops')
+    expect(await canOf('ann', id)).toEqual({ approve: 'own_job', reject: true })
+    expect(await canOf('bob', id)).toEqual({ approve: true, reject: true })
+    expect(await canOf('admin', id)).toEqual({ approve: true, reject: true })
+    expect(await canOf('wat', id)).toEqual({ approve: 'not_an_approver', reject: 'not_an_approver' })
+    for (const action of ['approve', 'reject']) {
+      expect((await call('wat', 'POST', `/job/${id}/${action}`)).body.code).toBe('not_an_approver')
+    }
+  })
+})
+
 describe('approving', () => {
   test('the job runs: running, in the queue of its runner, who and when in its approval, its output and the audit', async () => {
     covers('endpoint.approve', 'action.approve', 'approval.written')
