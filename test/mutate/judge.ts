@@ -9,8 +9,8 @@ import { canHaveNamespace, type Failure, isDoubtful, type Limits, runTests, type
 import type { Scratch } from './scratch.js'
 import type { Outcome } from './summary.js'
 
-/** Test files at most. */
-const MOST = { near: 8, wide: 12 }
+/** Near test files at most. */
+const MAX_NEAR = 8
 
 /** Mutated, this ends processes by a list: never without a namespace of processes around it. */
 const ENDS_PROCESSES = /process-tree|processes|users|isolation/
@@ -42,7 +42,7 @@ export class Judge {
     if (!this.#hasNamespace && ENDS_PROCESSES.test(mutation.path)) {
       return { outcome: 'undecided', note: 'it may end processes of others: there is no namespace for it here' }
     }
-    const { near, wide } = testsFor(this.scratch.root, mutation.path, MOST)
+    const { near, wide } = testsFor(this.scratch.root, mutation.path, MAX_NEAR)
     const first = await this.#run(mutation, near, this.options.nearSeconds)
     if (first.kind !== 'passed') return judged(first, 'near')
     const second = await this.#run(mutation, wide, this.options.wideSeconds)
