@@ -55,6 +55,7 @@ describe('uploaded files of a job', () => {
     expect(readFileSync(path).equals(content)).toBe(true)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(statSync(join(folder, 'uploads', '1')).mode & 0o777).toBe(0o700)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
     expect(readFileSync(join(folder, 'extravars.yml'), 'utf8')).toBe(
       extravarsYaml(
         {

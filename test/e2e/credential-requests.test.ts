@@ -22,6 +22,10 @@ const FORMS = {
   'login.yml': form('login', 'ansibleCredentials: secret one'),
   'vault.yml': form('vault', 'vaultCredentials: secret one'),
   'field.yml': form('field', 'fields: [{name: chosen, type: text, asCredential: true}]'),
+  'mistaken.yml': form(
+    'mistaken',
+    'credentials: {db: team database}\nfields: [{name: pin, type: password}, {name: chosen, type: text, asCredential: true}]',
+  ),
   'broken.yml': form('broken', 'credentials: [a, b]'),
 }
 
@@ -70,6 +74,13 @@ describe('a launch with credentials', () => {
       expect((await launch(product.admin, name)).status).toBe(200)
     },
   )
+
+  test('masks a password that was typed as the name of one, and no other name', async () => {
+    const values = { rawFormData: { pin: 'hush', chosen: 'hush' } }
+    const job = await launched(product.admin, 'mistaken', values)
+    expect(job).toMatchObject({ status: 'failed', credentials: { db: 'team database', chosen: '********' } })
+    expect(JSON.stringify(job)).not.toContain('hush')
+  })
 
   test('that it names itself is held to the same list', async () => {
     expect((await launched(ann, 'field', { credentials: { chosen: 'team database' } })).credentials).toEqual({
