@@ -16,17 +16,28 @@ export interface Drawn {
   readonly refusal: string | null
 }
 
-/** Draws what is asked for by number, or until there are as many as are asked for that the compiler does not refuse. */
+/**
+ * Draws what is asked for by number, or until there are as many as are asked for that the compiler does not refuse. What
+ * is asked for by its keys is not drawn: each such change comes, in the order of the sources.
+ */
 export function* drawFrom(root: string, compiler: Compiler, options: Options): Generator<Drawn> {
+  const { only, again } = options
   const all = mutationsOf(root).filter(({ path }) => options.room === null || roomOf(path).startsWith(options.room))
+  const texts = new Map<string, string>()
+  const textOf = (path: string): string => {
+    const text = texts.get(path) ?? readFileSync(join(root, path), 'utf8')
+    texts.set(path, text)
+    return text
+  }
+  const asked = again && all.filter((mutation) => again.has(keyOf(textOf(mutation.path), mutation)))
   let left = options.count
-  for (const [index, mutation] of createChance(options.seed).shuffle(all).entries()) {
+  for (const [index, mutation] of (asked ?? createChance(options.seed).shuffle(all)).entries()) {
     const number = index + 1
-    if (options.only ? number > Math.max(...options.only) : left <= 0) return
-    if (options.only && !options.only.includes(number)) continue
+    if (only ? number > Math.max(...only) : left <= 0) return
+    if (only && !only.includes(number)) continue
     const refusal = compiler.refusal(mutation)
     if (refusal === null) left -= 1
-    const text = readFileSync(join(root, mutation.path), 'utf8')
+    const text = textOf(mutation.path)
     yield { number, mutation, text, key: keyOf(text, mutation), refusal }
   }
 }

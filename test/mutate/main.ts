@@ -25,7 +25,8 @@ async function sample(options: Options): Promise<readonly Result[]> {
       const { number, mutation, text, key } = drawn
       const { outcome, note } = await judge.outcomeOf(drawn)
       results.push({ room: roomOf(mutation.path), outcome })
-      const diff = outcome === 'survived' ? `\n${diffOf(text, mutation)}\nkey: ${key}\n` : ''
+      const isOpen = outcome === 'survived' || outcome === 'undecided'
+      const diff = isOpen ? `\n${diffOf(text, mutation)}\nkey: ${key}\n` : ''
       process.stdout.write(
         `${String(number).padEnd(5)} ${outcome.padEnd(24)} ${mutation.path}  ${mutation.kind}  ${note}${diff}\n`,
       )

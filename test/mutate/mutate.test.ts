@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../support/product.js'
 import { createCompiler, leavesPromise } from './compile.js'
+import { drawFrom } from './draw.js'
 import { diffOf, keyOf, type Mutation, mutated, roomOf } from './mutation.js'
 import { readOptions, UsageError } from './options.js'
 import { isDoubtful } from './run-tests.js'
@@ -29,6 +30,31 @@ test('TypeScript is changed where it decides, waits, calls or lists', () => {
     ['removed member', "const a = ['x', z]"],
   ])
   expect(changesOf('const a = x <= 3')).toEqual([['< for <=', 'const a = x < 3']])
+})
+
+test('changes are drawn by a seed, by number, or found again by their keys', () => {
+  const root = mkdtempSync(join(tmpdir(), 'holdfast-mutate-draw-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  for (const folder of [
+    'protocol/src',
+    'control-plane/src',
+    'control-plane/client/src',
+    'runner-agent/src',
+    'runner-agent/ansible',
+  ])
+    mkdirSync(join(root, folder), { recursive: true })
+  const put = (text: string) => writeFileSync(join(root, 'protocol/src/a.ts'), text)
+  put('export function a(b: number) {\n  if (b > 1) go(b)\n  if (b > 2) run(b)\n}\n')
+  const all = { room: null, nearSeconds: 1, wideSeconds: 1, nice: 0, isList: true, only: null, again: null }
+  const drawn = (more: object) =>
+    [...drawFrom(root, { refusal: () => null }, { seed: 1, count: 100, ...all, ...more })].map(({ key }) => key)
+  const keys = drawn({})
+  expect(keys).toHaveLength(6)
+  expect(drawn({ count: 2 })).toEqual(keys.slice(0, 2))
+  expect(drawn({ only: [3, 5] })).toEqual([keys[2], keys[4]])
+  put('// Moved by a line.\nexport function a(b: number) {\n  if (b > 1) go(b)\n  if (b > 2) run(b)\n}\n')
+  const again = new Set(keys.slice(0, 2))
+  expect(new Set(drawn({ again }))).toEqual(again)
 })
 
 test('a promise that nobody waits for is left to the linter', () => {
@@ -174,6 +200,12 @@ test('a seed and a count are needed, and what is drawn may be listed or chosen f
   })
   expect(readOptions(['--seed', '1', '--only', '3,14'])).toMatchObject({ count: 2, only: [3, 14] })
   expect(readOptions(['--seed', '1', '--count', '2', '--list'])).toMatchObject({ isList: true })
+  const log = join(mkdtempSync(join(tmpdir(), 'holdfast-mutate-log-')), 'log')
+  onTestFinished(() => rmSync(join(log, '..'), { recursive: true }))
+  writeFileSync(log, '7  survived  a.ts\n\na.ts:1\n-a\n+b\nkey: a.ts | removed call | a | b\n\n8  killed  b.ts\n')
+  expect(readOptions(['--again', log])?.again).toEqual(new Set(['a.ts | removed call | a | b']))
+  writeFileSync(log, '8  killed  b.ts\n')
+  for (const path of [log, join(log, 'nowhere')]) expect(() => readOptions(['--again', path])).toThrow(UsageError)
   expect(readOptions(['--help'])).toBeNull()
   for (const wrong of [[], ['--seed', 'x', '--count', '1'], ['--much'], ['--seed', '1', '--only', '1,x']]) {
     expect(() => readOptions(wrong)).toThrow(UsageError)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
 export interface Options {
@@ -13,9 +14,11 @@ export interface Options {
   readonly isList: boolean
   /** Only the changes that are drawn with these numbers; null: as many as `count`. */
   readonly only: readonly number[] | null
+  /** The keys of changes that an earlier run printed: these are judged, and nothing is drawn. Null: draw. */
+  readonly again: ReadonlySet<string> | null
 }
 
-export const USAGE = `Usage: scripts/mutate --seed S (--count N | --only N,N) [--room R] [--list]
+export const USAGE = `Usage: scripts/mutate (--seed S (--count N | --only N,N) | --again FILE) [--room R] [--list]
                       [--near-seconds T] [--wide-seconds T] [--nice N]
 
 Changes the product in small ways, one at a time, and runs the tests: they should notice. Changes are negated conditions,
@@ -25,6 +28,8 @@ What is only written to the log is not changed. All is done in a copy; nothing o
   --seed S          which changes are drawn; the same seed and sources draw the same ones
   --count N         how many of them the tests are run for
   --only N,N        those that were drawn with these numbers, in place of the first N
+  --again FILE      those that an earlier run printed with their keys, by its output: what survived or stayed undecided;
+                    a change is also found when other lines of its file were changed since
   --room R          only changes of one room, such as control-plane/forms or runner-agent
   --list            prints the changes with their numbers and diffs, and runs no test
   --near-seconds T  for the tests that are nearest to the changed file (180)
@@ -50,6 +55,7 @@ export function readOptions(args: readonly string[]): Options | null {
     count: text,
     room: text,
     only: text,
+    again: text,
     'near-seconds': text,
     'wide-seconds': text,
     nice: text,
@@ -69,14 +75,29 @@ export function readOptions(args: readonly string[]): Options | null {
   }
   const only = values.only?.split(',').map(Number) ?? null
   if (only?.some((one) => !Number.isSafeInteger(one) || one < 1)) throw new UsageError('--only must be numbers')
+  const again = values.again === undefined ? null : keysIn(values.again)
   return {
-    seed: number('seed', null),
-    count: number('count', only ? only.length : null),
+    seed: number('seed', again ? 0 : null),
+    count: again ? Number.MAX_SAFE_INTEGER : number('count', only?.length ?? null),
     room: values.room ?? null,
     nearSeconds: number('near-seconds', 180),
     wideSeconds: number('wide-seconds', 300),
     nice: number('nice', 19),
     isList: values.list ?? false,
     only,
+    again,
   }
+}
+
+/** The keys in the output of an earlier run. @throws UsageError */
+function keysIn(path: string): ReadonlySet<string> {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(`--again: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const keys = [...text.matchAll(/^key: (.+)$/gm)].map(([, key]) => key ?? '')
+  if (keys.length === 0) throw new UsageError(`--again: ${path} names no change`)
+  return new Set(keys)
 }

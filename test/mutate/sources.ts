@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Mutation } from './mutation.js'
 import { typescriptMutations } from './typescript-mutations.js'
 
@@ -21,7 +22,7 @@ export function mutationsOf(root: string): Mutation[] {
   const files = PRODUCT.flatMap((folder) => filesBelow(root, folder))
   const typescript = files.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
   const python = files.filter((path) => path.endsWith('.py'))
-  const script = join(root, 'test/mutate/python_mutations.py')
+  const script = fileURLToPath(new URL('python_mutations.py', import.meta.url))
   const ofPython = execFileSync('python3', [script], { cwd: root, input: python.join('\n'), maxBuffer: 2 ** 27 })
   return [
     ...typescript.flatMap((path) => typescriptMutations(path, readFileSync(join(root, path), 'utf8'))),

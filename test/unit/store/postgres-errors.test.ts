@@ -16,8 +16,22 @@ function ofServer(code: string, severity = 'ERROR') {
 
 describe('an error of PostgreSQL that may pass', () => {
   test.each([
-    ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
-    ...['ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'ENOBUFS', 'ENOENT'],
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'ECONNABORTED',
+    'EPIPE',
+    'ETIMEDOUT',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ENETDOWN',
+    'EHOSTDOWN',
+    'EADDRNOTAVAIL',
+    'EMFILE',
+    'ENFILE',
+    'ENOBUFS',
+    'ENOENT',
   ])('is one of the network: %s', (code) => {
     expect(isPassingPostgresError(ofNetwork(code))).toBe(true)
   })
