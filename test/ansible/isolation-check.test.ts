@@ -51,6 +51,31 @@ test.each([
   expect(await answerAbout(...users)).toEqual({ problem: expect.stringContaining(problem) })
 })
 
+/** What is said about an account with this shell. The list of users of this machine has none of most of them. */
+async function problemWithShell(shell: string): Promise<string> {
+  const script = [
+    'import pwd, sys',
+    `sys.path.insert(0, ${JSON.stringify(agentFolder)})`,
+    'from holdfast_job import isolation_check',
+    'pwd.getpwnam = lambda name: pwd.struct_passwd((name, "x", 60700, 60700, "", "/", sys.argv[1]))',
+    'try: isolation_check._entry_of("somebody")',
+    'except isolation_check.Unfit as unfit: print(unfit)',
+  ]
+  const { stdout } = await execa(supervisorPython, ['-I', '-S', '-c', script.join('\n'), shell])
+  return stdout
+}
+
+test('whoever has a shell can log in, also with none named, which is /bin/sh; false and nologin are no shells', async () => {
+  const places = ['/bin', '/usr/bin']
+  const closed = [...places, '/sbin', '/usr/sbin'].map((place) => `${place}/nologin`)
+  for (const shell of [...closed, ...places.map((place) => `${place}/false`)]) {
+    expect([shell, await problemWithShell(shell)]).toEqual([shell, ''])
+  }
+  for (const shell of ['', '/bin/sh', '/bin/bash', 'nologin', '/opt/nologin']) {
+    expect(await problemWithShell(shell)).toContain(`somebody can log in (its shell is ${shell || '/bin/sh'})`)
+  }
+})
+
 test.each([
   ['read what it needs', 'read', 0o600, 'cannot be read by it; the folders above must let others pass'],
   ['run what it needs', 'run', 0o644, 'cannot be run by it'],

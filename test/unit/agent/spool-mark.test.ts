@@ -1,7 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { createLog } from '../../../runner-agent/src/log.js'
+import { openSpool } from '../../../runner-agent/src/spool/spool.js'
 import { createSpoolMark } from '../../../runner-agent/src/spool/spool-mark.js'
 
 function stateFolder(): string {
@@ -39,4 +41,22 @@ test('an empty folder in place of the spool is no spool, and gets no mark', asyn
   renameSync(join(statePath, 'away'), spool)
   await next.prepare()
   expect([running.problem(), next.problem()]).toEqual([null, null])
+})
+
+test('a spool gets its mark when it is prepared, and nothing is made in place of one that is away', async () => {
+  const statePath = stateFolder()
+  const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
+  const [spool, away] = [join(statePath, 'spool'), join(statePath, 'away')]
+  const first = openSpool(statePath, log)
+  await first.prepare()
+  await first.close()
+  expect(existsSync(join(spool, 'spool-id'))).toBe(true)
+  renameSync(spool, away)
+  const next = openSpool(statePath, log)
+  await expect(next.prepare()).rejects.toThrow('its disk is not mounted, or it was removed')
+  expect(existsSync(spool)).toBe(false)
+  renameSync(away, spool)
+  await next.prepare()
+  expect(await next.list()).toEqual([])
+  await next.close()
 })
