@@ -16,7 +16,7 @@ except ImportError:
     import signal
 
 _PRIVATE = ("/tmp", "/var/tmp")
-_NO_LOGIN = ("", "/bin/false", "/usr/bin/false", "/sbin/nologin", "/usr/sbin/nologin", "/bin/nologin", "/usr/bin/nologin")
+_NO_LOGIN = ("/bin/false", "/usr/bin/false", "/sbin/nologin", "/usr/sbin/nologin", "/bin/nologin", "/usr/bin/nologin")
 _RIGHTS = (
     "this agent may not act for other users (%s): run it as root, or give its unit "
     "AmbientCapabilities=CAP_SETUID CAP_SETGID CAP_CHOWN CAP_KILL"
@@ -78,9 +78,10 @@ def _entry_of(word):
         number = int(word)
         entry = {"uid": number, "gid": number, "name": word, "groups": [], "known": False}
     else:
-        if found.pw_shell not in _NO_LOGIN:
+        shell = found.pw_shell or "/bin/sh"
+        if shell not in _NO_LOGIN:
             # Everything that runs in this name is ended before each job.
-            raise Unfit("RTE_ISOLATION_USERS: %s can log in (its shell is %s); name users that only jobs use" % (word, found.pw_shell))
+            raise Unfit("RTE_ISOLATION_USERS: %s can log in (its shell is %s); name users that only jobs use" % (word, shell))
         groups = [group for group in os.getgrouplist(found.pw_name, found.pw_gid) if group != found.pw_gid]
         entry = {"uid": found.pw_uid, "gid": found.pw_gid, "name": found.pw_name, "groups": groups}
         entry.update(known=True, home=found.pw_dir)
