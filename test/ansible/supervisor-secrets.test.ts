@@ -38,6 +38,13 @@ describe('a supervisor with secrets', () => {
     expect(lines.filter((line) => /^[abc](\.new)?$/.test(line))).toEqual([])
   })
 
+  test('gives the playbook no input but /dev/null, as one without secrets has', async () => {
+    const job = await jobOf('readlink /proc/self/fd/0')
+    job.startWithSecrets(told({ a: SECRET }))
+    await job.end()
+    expect(await job.output()).toBe('/dev/null\n')
+  })
+
   test('gives nothing to a process of another session, and the content to the job all the same', async () => {
     const job = await jobOf('until [ -e "$1/go" ]; do sleep 0.02; done; cat "$1/a"')
     job.startWithSecrets(told({ a: SECRET }))
