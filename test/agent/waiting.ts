@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { MAX_WAIT_MS } from '../support/wait.js'
 
 const LOOK_MS = 10
 
@@ -6,7 +7,7 @@ const LOOK_MS = 10
 export async function waitUntil<Found>(
   what: string,
   look: () => Found | Promise<Found>,
-  timeoutMs = 300_000,
+  timeoutMs = MAX_WAIT_MS,
 ): Promise<NonNullable<Found>> {
   const last = performance.now() + timeoutMs
   for (;;) {

@@ -34,6 +34,12 @@ export function canHaveNamespace(): boolean {
   return spawnSync(program, [...args, 'true']).status === 0
 }
 
+/**
+ * How long a test waits for one condition, in milliseconds: less than usual, because many changes make a test wait in vain.
+ * What only time decided is tried again, so a slow machine makes no difference but to the time.
+ */
+const MAX_WAIT_MS = '60000'
+
 export interface Limits {
   readonly limitMs: number
   /** How far the tests stand back behind everything else on the machine. */
@@ -56,7 +62,11 @@ export async function runTests(root: string, files: readonly string[], limits: L
     ...config,
     ...files,
   ]
-  const env = { ...process.env, MUTATE_FILES: files.join('\n') }
+  const env = {
+    ...process.env,
+    MUTATE_FILES: files.join('\n'),
+    HOLDFAST_TEST_MAX_WAIT_MS: process.env['HOLDFAST_TEST_MAX_WAIT_MS'] ?? MAX_WAIT_MS,
+  }
   const child = spawn(program, args, { cwd: root, env, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
   child.stderr?.resume()
   const code = await endOf(child, limits.limitMs)

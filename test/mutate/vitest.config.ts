@@ -17,6 +17,9 @@ export default defineConfig({
   ...usual,
   test: {
     ...usual.test,
+    // A test that a change keeps from ending must leave time for another look at it.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     globalSetup: ['test/support/postgres-setup.ts'],
     reporters: ['json'],
     sequence: { sequencer: AsNamed },

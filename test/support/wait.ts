@@ -4,9 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 const SOON_MS = 20
 const SELDOM_MS = 250
 
+/** Only a deadline far beyond any machine's slowness ends a wait. HOLDFAST_TEST_MAX_WAIT_MS says another one. */
+export const MAX_WAIT_MS = Number(process.env['HOLDFAST_TEST_MAX_WAIT_MS'] ?? 300_000)
+
 /**
- * Waits until `condition` answers something other than null, undefined or false, and gives that back. Only a deadline
- * far beyond any machine's slowness ends it otherwise. A look is often a request: a wait of seconds must not be hundreds.
+ * Waits until `condition` answers something other than null, undefined or false, and gives that back. A look is
+ * often a request: a wait of seconds must not be hundreds.
  * @param what said in the error, with the last thing that was thrown
  */
 export async function waitFor<T>(
@@ -14,7 +17,7 @@ export async function waitFor<T>(
   condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   options: { readonly everyMs?: number; readonly timeoutMs?: number } = {},
 ): Promise<T> {
-  const { everyMs, timeoutMs = 300_000 } = options
+  const { everyMs, timeoutMs = MAX_WAIT_MS } = options
   const began = Date.now()
   const deadline = began + timeoutMs
   let last: unknown = null
