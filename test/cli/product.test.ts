@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GATED_FORM, gatedForm, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
 import { type Product, ROOT, startProduct } from '../support/product.js'
@@ -91,6 +92,11 @@ describe('with a real control plane and runner', () => {
     expect((await person.run(['job', 'events', String(id), '--host', 'nowhere'])).stdout).toBe('No events.\n')
     const timeline = (await person.run(['job', 'timeline', String(id)])).stdout
     expect(timeline).toMatch(/task +Find last night's backup +\d.* s +\d+ +.*1 failed/)
+    // A narrow terminal breaks names, and never a time.
+    const narrow = await person.run(['job', 'timeline', String(id)], { terminal: true, columns: 70 })
+    const times = stripVTControlCharacters(narrow.stdout).match(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g)
+    expect(times).toEqual(timeline.match(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g))
+    expect(times?.length).toBeGreaterThan(1)
     const found = await person.run(['job', 'search', String(id), "FIND LAST night's backup"])
     expect(found.stdout).toMatch(/^\d+: TASK \[Find last night's backup\] \*+$/m)
     expect((await person.run(['job', 'search', String(id), '--case', 'FIND LAST'])).stdout).toBe('Nothing found.\n')

@@ -41,6 +41,21 @@ test('an empty folder has no forms', async () => {
   expect(await list()).toEqual({ count: 0, records: [], needs: [], errors: [] })
 })
 
+test('a mistake is logged once when it is new, and also that the forms are good again', async () => {
+  const log: string[] = []
+  const logged = await startServer({ log, forms: { 'wrong.yml': 'name: wrong', 'good.yml': form('good') } })
+  extra.push(() => logged.close())
+  const records = () => log.map((line) => JSON.parse(line) as { msg: string; file?: string; forms?: number })
+  const ofForms = () => records().filter(({ msg }) => /^(a form was left out|all forms are good)/.test(msg))
+  const look = () => logged.call('GET', '/forms', { token: logged.admin })
+  await look()
+  await look()
+  expect(ofForms()).toMatchObject([{ file: 'wrong.yml' }])
+  await logged.writeForm('wrong.yml', form('mended'))
+  await waitFor('the mended form', async () => ((await look()).body as unknown as FormList).count === 2)
+  expect(ofForms()).toMatchObject([{ file: 'wrong.yml' }, { msg: 'all forms are good', forms: 2 }])
+})
+
 describe('loading', () => {
   test('one form or a list per file, below folders, by relative path', async () => {
     covers('form.files')

@@ -109,6 +109,22 @@ test.each([
   expect(() => fillStatement(text, dialect, () => x)).toThrow(reason)
 })
 
+test.each([
+  // MySQL reads two hyphens as a comment only before a space, a control character or the end.
+  ['mysql', 'select 5--$(x)', 'select 5--?'],
+  ['mysql', 'select 5-- $(x)\n, $(x)', 'select 5-- \n, ?'],
+  ['mysql', 'select 5--\t$(x)\n, $(x)', 'select 5--\t\n, ?'],
+  ['mysql', 'select 5--\u007f$(x)\n, $(x)', 'select 5--\u007f\n, ?'],
+  ['mysql', 'select 5 # $(x)\n, $(x)', 'select 5 # \n, ?'],
+  ['mysql', 'select 5 /* $(x) */, $(x) --', 'select 5 /*  */, ? --'],
+  ['postgres', 'select 5--$(x)\n, $(x)', 'select 5--\n, $1'],
+  ['postgres', 'select 5 # $(x)', 'select 5 # $1'],
+  ['mssql', 'select 5--$(x)\n, $(x)', 'select 5--\n, @p1'],
+  ['oracle', 'select 5--$(x)\n, $(x) from dual', 'select 5--\n, :1 from dual'],
+] as const)('in the dialect %s a comment gets no value, and what is none gets one: %j', (dialect, text, sql) => {
+  expect(fillStatement(text, dialect, () => 'v').sql).toBe(sql)
+})
+
 const TARGET = { host: 'db.example.com', port: null, database: 'cmdb', user: 'forms', password: 'p', tls: { ca: 'CA' } }
 const LIMITS = { connectMs: 5000, statementMs: 30_000, rows: 9, bytes: 9, connections: 4, idleMs: 1500 }
 

@@ -1,8 +1,7 @@
 import type { JoinToken } from '@holdfast/client'
 import { UsageError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
-import type { Column } from '../show/table.js'
-import { localTime } from '../show/time.js'
+import { type Column, timeColumn } from '../show/table.js'
 import { clientOf, clientOptions, command, type Run } from './common.js'
 import { listCommandOf } from './list-command.js'
 import { numberOption } from './options.js'
@@ -11,9 +10,9 @@ import { writeShownOnce } from './shown-once.js'
 const COLUMNS: readonly Column<JoinToken>[] = [
   { title: 'id', value: (token) => token.id, align: 'right' },
   { title: 'name', value: (token) => token.name },
-  { title: 'created', value: (token) => localTime(token.created_at), isWhole: true },
-  { title: 'expires', value: (token) => localTime(token.expires_at), isWhole: true },
-  { title: 'used', value: (token) => localTime(token.used_at), isWhole: true },
+  timeColumn('created', (token) => token.created_at),
+  timeColumn('expires', (token) => token.expires_at),
+  timeColumn('used', (token) => token.used_at),
   { title: 'by runner', value: (token) => token.used_by },
 ]
 

@@ -2,6 +2,7 @@ import Table from 'cli-table3'
 import type { Output } from '../terminal.js'
 import { paint, statusPaint } from './paint.js'
 import { printable } from './printable.js'
+import { localTime } from './time.js'
 
 /** A column: its title and what a row shows in it. */
 export interface Column<Row> {
@@ -16,6 +17,11 @@ export interface Column<Row> {
   readonly isLong?: boolean
   /** True for values that are never cut off or broken, such as times. */
   readonly isWhole?: boolean
+}
+
+/** A column of times, as a clock on the wall shows them. They are never cut off or broken. */
+export function timeColumn<Row>(title: string, timeOf: (row: Row) => string | null): Column<Row> {
+  return { title, value: (row) => localTime(timeOf(row)), isWhole: true }
 }
 
 /** Longest value of a cell on a terminal, in characters, except in long columns. A pipe gets complete values. */

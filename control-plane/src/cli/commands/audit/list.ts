@@ -1,12 +1,11 @@
 import type { AuditRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { tableOr, type Column } from '../../show/table.js'
-import { localTime } from '../../show/time.js'
+import { tableOr, type Column, timeColumn } from '../../show/table.js'
 import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
 
 const COLUMNS: readonly Column<AuditRecord>[] = [
   { title: 'id', value: (record) => record.id, align: 'right' },
-  { title: 'time', value: (record) => localTime(record.time), isWhole: true },
+  timeColumn('time', (record) => record.time),
   { title: 'user', value: (record) => record.user },
   { title: 'from', value: (record) => record.address },
   { title: 'action', value: (record) => record.action },

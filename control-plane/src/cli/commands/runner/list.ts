@@ -1,7 +1,6 @@
 import type { Runner } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { tableText, type Column } from '../../show/table.js'
-import { localTime } from '../../show/time.js'
+import { tableText, type Column, timeColumn } from '../../show/table.js'
 import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
@@ -14,7 +13,7 @@ const COLUMNS: readonly Column<Runner>[] = [
   { title: 'switches', value: switches },
   { title: 'host', value: (runner) => [runner.host, runner.ip].filter(Boolean).join(' ') },
   { title: 'version', value: (runner) => runner.version },
-  { title: 'last seen', value: (runner) => localTime(runner.last_seen), isWhole: true },
+  timeColumn('last seen', (runner) => runner.last_seen),
   { title: 'fingerprint', value: (runner) => runner.fingerprint },
 ]
 

@@ -1,8 +1,7 @@
 import type { Client, RunnerOrphan } from '@holdfast/client'
 import { UnknownNameError, UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
-import { tableText, type Column } from '../../show/table.js'
-import { localTime } from '../../show/time.js'
+import { tableText, type Column, timeColumn } from '../../show/table.js'
 import { userName } from '../../show/user-name.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
@@ -17,11 +16,7 @@ const COLUMNS: readonly Column<RunnerOrphan>[] = [
   { title: 'run', value: (orphan) => orphan.run_id },
   { title: 'form', value: (orphan) => orphan.form ?? '' },
   { title: 'user', value: ({ user, user_type: type }) => (user === null ? '' : userName(user, type)) },
-  {
-    title: 'since',
-    value: (orphan) => (orphan.claimed_at === null ? '' : localTime(orphan.claimed_at)),
-    isWhole: true,
-  },
+  timeColumn('since', (orphan) => orphan.claimed_at),
   { title: 'state', value: (orphan) => (orphan.ended ? 'ended' : 'not ended') },
   { title: 'why', value: whyOf },
   {

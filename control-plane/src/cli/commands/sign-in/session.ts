@@ -1,16 +1,15 @@
 import type { OwnSession, UserSession } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { type Column, tableText } from '../../show/table.js'
-import { localTime } from '../../show/time.js'
+import { type Column, tableText, timeColumn } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
 const COLUMNS: readonly Column<OwnSession | UserSession>[] = [
   { title: 'id', value: (session) => session.id },
   { title: 'kind', value: (session) => session.kind },
   { title: 'from', value: (session) => session.network },
-  { title: 'begun', value: (session) => localTime(session.created_at), isWhole: true },
-  { title: 'last used', value: (session) => localTime(session.last_used_at), isWhole: true },
-  { title: 'ends', value: (session) => localTime(session.expires_at), isWhole: true },
+  timeColumn('begun', (session) => session.created_at),
+  timeColumn('last used', (session) => session.last_used_at),
+  timeColumn('ends', (session) => session.expires_at),
 ]
 
 const OWN_COLUMNS: readonly Column<OwnSession>[] = [

@@ -1,7 +1,6 @@
 import type { User } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
-import { type Column, tableText } from '../../show/table.js'
-import { localTime } from '../../show/time.js'
+import { type Column, tableText, timeColumn } from '../../show/table.js'
 import { userName } from '../../show/user-name.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
@@ -10,7 +9,7 @@ const COLUMNS: readonly Column<User>[] = [
   { title: 'user', value: (user) => userName(user.username, user.type) },
   { title: 'groups', value: (user) => user.groups.join(', ') },
   { title: 'state', value: (user) => (user.enabled ? 'enabled' : 'blocked') },
-  { title: 'since', value: (user) => localTime(user.created), isWhole: true },
+  timeColumn('since', (user) => user.created),
   { title: 'roles withheld', value: (user) => user.roles_withheld?.join(', ') ?? null },
 ]
 

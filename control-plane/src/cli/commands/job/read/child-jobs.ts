@@ -1,7 +1,7 @@
 import type { Client, JobRecord } from '@holdfast/client'
 import { RefusedError } from '../../../errors.js'
-import { type Column, tableText } from '../../../show/table.js'
-import { durationText, jobSeconds, localTime } from '../../../show/time.js'
+import { type Column, tableText, timeColumn } from '../../../show/table.js'
+import { durationText, jobSeconds } from '../../../show/time.js'
 import { fetchJob } from '../../../follow/job-reader.js'
 import type { Output } from '../../../terminal.js'
 
@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'job', value: (job) => job.id, align: 'right' },
   { title: 'step', value: (job) => job.target },
   { title: 'status', value: (job) => job.status, status: true },
-  { title: 'start', value: (job) => localTime(job.start), isWhole: true },
+  timeColumn('start', (job) => job.start),
   { title: 'took', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },
   { title: 'runner', value: (job) => job.runner },
   { title: 'why', value: (job) => job.status_reason, isLong: true },

@@ -1,7 +1,7 @@
 import type { JobRecord } from '@holdfast/client'
 import { writeAnswer } from '../../../show/answer.js'
-import { tableOr, type Column } from '../../../show/table.js'
-import { durationText, jobSeconds, localTime } from '../../../show/time.js'
+import { tableOr, type Column, timeColumn } from '../../../show/table.js'
+import { durationText, jobSeconds } from '../../../show/time.js'
 import { userName } from '../../../show/user-name.js'
 import { clientOf, clientOptions, command, recordsOf, type Run } from '../../common.js'
 
@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<JobRecord>[] = [
     // An abandoned job whose runner is connected still runs.
     note: (job) => (job.status === 'abandoned' && job.connected === true ? 'connected' : null),
   },
-  { title: 'start', value: (job) => localTime(job.start), isWhole: true },
+  timeColumn('start', (job) => job.start),
   { title: 'took', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },
   { title: 'user', value: (job) => userName(job.user, job.user_type) },
   { title: 'runner', value: (job) => job.runner },

@@ -1,7 +1,7 @@
 import type { JobNodeList } from '@holdfast/client'
 import { writeAnswer } from '../../../show/answer.js'
-import { tableOr, type Column } from '../../../show/table.js'
-import { durationText, jobSeconds, localTime } from '../../../show/time.js'
+import { tableOr, type Column, timeColumn } from '../../../show/table.js'
+import { durationText, jobSeconds } from '../../../show/time.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../../common.js'
 import { jobIdPosition } from '../../options.js'
 
@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<Node>[] = [
   { title: 'step', value: (node) => node.identifier },
   { title: 'status', value: (node) => node.status, status: true },
   { title: 'job', value: (node) => node.job, align: 'right' },
-  { title: 'start', value: (node) => localTime(node.start), isWhole: true },
+  timeColumn('start', (node) => node.start),
   { title: 'took', value: (node) => durationText(jobSeconds(node.start, node.end, Date.now())), align: 'right' },
   { title: 'runs', value: (node) => node.name },
   { title: 'then', value: followersOf, isLong: true },

@@ -1,7 +1,7 @@
 import type { JobOutline } from '@holdfast/client'
 import { writeAnswer } from '../../../show/answer.js'
-import { tableOr, type Column } from '../../../show/table.js'
-import { durationText, jobSeconds, localTime } from '../../../show/time.js'
+import { tableOr, type Column, timeColumn } from '../../../show/table.js'
+import { durationText, jobSeconds } from '../../../show/time.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../../common.js'
 import { jobIdPosition } from '../../options.js'
 
@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<OutlineRecord>[] = [
   { title: 'id', value: (record) => record.id, align: 'right' },
   { title: 'kind', value: (record) => record.kind },
   { title: 'name', value: (record) => record.name },
-  { title: 'start', value: (record) => localTime(record.started), isWhole: true },
+  timeColumn('start', (record) => record.started),
   { title: 'took', value: tookOf, align: 'right' },
   { title: 'hosts', value: (record) => record.hosts, align: 'right' },
   { title: 'result', value: resultOf, isLong: true },
