@@ -45,7 +45,8 @@ export function createCompiler(root: string): Compiler {
   return {
     refusal(mutation) {
       if (!mutation.path.endsWith('.ts')) return null
-      if (leavesPromise(readFileSync(join(root, mutation.path), 'utf8'), mutation)) return 'no-floating-promises'
+      const refused = lintRefusal(readFileSync(join(root, mutation.path), 'utf8'), mutation)
+      if (refused !== null) return refused
       const [program = ''] = mutation.path.split('/')
       const service = services.get(program) ?? serviceOf(program)
       services.set(program, service)
@@ -81,12 +82,37 @@ function typesOf(service: ts.LanguageService, file: string): string {
     .join('')
 }
 
-/** What is not awaited as a statement: the linter refuses it. */
-export function leavesPromise(text: string, { kind, start }: Pick<Mutation, 'kind' | 'start'>): boolean {
-  if (kind !== 'dropped await') return false
+/**
+ * The rule of the linter (.oxlintrc.json) that refuses a change without the program's types: it does not take a promise
+ * that nobody waits for, nor one that leaves a `try` whose `catch` or `finally` is for its error.
+ */
+export function lintRefusal(text: string, { kind, start }: Pick<Mutation, 'kind' | 'start'>): string | null {
+  if (kind !== 'dropped await') return null
   const source = ts.createSourceFile('any.ts', text, ts.ScriptTarget.ES2023, true)
-  const isSo = (node: ts.Node): boolean =>
-    (ts.isExpressionStatement(node) && ts.isAwaitExpression(node.expression) && node.getStart() === start) ||
-    (ts.forEachChild(node, (child) => isSo(child) || undefined) ?? false)
-  return isSo(source)
+  const find = (node: ts.Node): ts.AwaitExpression | undefined =>
+    ts.isAwaitExpression(node) && node.getStart() === start ? node : ts.forEachChild(node, find)
+  const waits = find(source)
+  if (waits === undefined) return null
+  if (ts.isExpressionStatement(waits.parent)) return 'no-floating-promises'
+  return isReturned(waits) && isInTry(waits) ? 'return-await' : null
+}
+
+/** Whether a `return` gives this value itself, perhaps as one of several. */
+function isReturned(node: ts.Node): boolean {
+  const { parent } = node
+  if (ts.isReturnStatement(parent)) return true
+  const isPassedOn =
+    ts.isParenthesizedExpression(parent) ||
+    (ts.isConditionalExpression(parent) && parent.condition !== node) ||
+    (ts.isBinaryExpression(parent) && parent.right === node)
+  return isPassedOn && isReturned(parent)
+}
+
+/** Whether an error of this value would be caught, or something else happens before it is thrown. */
+function isInTry(node: ts.Node): boolean {
+  const { parent } = node
+  if (ts.isFunctionLike(parent) || ts.isSourceFile(parent)) return false
+  if (ts.isTryStatement(parent) && parent.tryBlock === node) return true
+  if (ts.isCatchClause(parent) && parent.parent.finallyBlock !== undefined) return true
+  return isInTry(parent)
 }

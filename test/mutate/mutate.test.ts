@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../support/product.js'
-import { createCompiler, leavesPromise } from './compile.js'
+import { createCompiler, lintRefusal } from './compile.js'
 import { drawFrom } from './draw.js'
 import { diffOf, keyOf, type Mutation, mutated, roomOf } from './mutation.js'
 import { readOptions, UsageError } from './options.js'
@@ -57,10 +57,22 @@ test('changes are drawn by a seed, by number, or found again by their keys', () 
   expect(new Set(drawn({ again }))).toEqual(again)
 })
 
-test('a promise that nobody waits for is left to the linter', () => {
-  const text = 'await a()\nconst b = await c()\nif (d) await e()\nreturn await f()'
-  const found = typescriptMutations('a.ts', text).filter(({ kind }) => kind === 'dropped await')
-  expect(found.map((mutation) => leavesPromise(text, mutation))).toEqual([true, false, true, false])
+test('a promise that nobody waits for, or that leaves its try, is left to the linter', () => {
+  const refusals = (text: string) =>
+    typescriptMutations('a.ts', text)
+      .filter(({ kind }) => kind === 'dropped await')
+      .map((mutation) => lintRefusal(text, mutation))
+  expect(refusals('await a()\nconst b = await c()\nif (d) await e()\nreturn await f()')).toEqual([
+    'no-floating-promises',
+    null,
+    'no-floating-promises',
+    null,
+  ])
+  const held = 'return-await'
+  expect(refusals('try { return await a() } catch { return await b() }')).toEqual([held, null])
+  expect(refusals('try { return c ? await a() : (d ?? (await e())) } finally { f() }')).toEqual([held, held])
+  expect(refusals('try { g() } catch { return await b() } finally { f() }')).toEqual([held])
+  expect(refusals('try { h(async () => { return await a() }, await b()) } catch { c() }')).toEqual([null, null])
 })
 
 test('a change that another file does not take is refused, and one that nobody sees is not', () => {
