@@ -115,8 +115,6 @@ function boundTo(field: Field, sent: Readonly<Record<string, unknown>>, constant
     editable: false,
     dependencies: null,
     rules: { ...field.rules, required: false, regex: null },
-    output: false,
-    asCredential: false,
   }
   return { field: alone, values }
 }
