@@ -123,6 +123,23 @@ describe('one job', () => {
     expect(stdout).toMatch(/^took +3\.40 s$/m)
   })
 
+  it('job show lists the child jobs: those that are there, and how many more there are', async () => {
+    const parent = service.addJob()
+    service.addJob({ form: 'the first step' })
+    const shownWith = async (subjobs: readonly number[]) => {
+      service.override = ({ path }) =>
+        path === '/job/1' ? { status: 200, body: { ...fakeRecord(parent), ...NOTHING_ELSE, subjobs } } : null
+      return (await person.run(['job', 'show', '1'])).stdout
+    }
+    // The job 3 was deleted.
+    const few = await shownWith([2, 3])
+    expect(few).toMatch(/^ *2 {2}the first step +running/m)
+    expect(few).not.toContain('more')
+    const many = await shownWith([...Array.from({ length: 100 }, () => 2), 4, 5])
+    expect(many.match(/the first step/g)).toHaveLength(100)
+    expect(many.trimEnd().split('\n').at(-1)).toBe('… and 2 more')
+  })
+
   it('job show says what a job waits for, and by whom', async () => {
     const job = service.addJob()
     const words = async (place: unknown, more: object = {}) => {

@@ -41,6 +41,12 @@ test.each(['sqlite', 'postgres'] as const)(
       undo.push(sql`drop table past_name`, sql`delete from kysely_migration where name = '020-account-names'`)
       undo.push(sql`insert into lock (name, holder, taken_at, touched_at) values ('designer', 'local/bob', 1, 1)`)
       const ids = [await add('ann', 100), await add('bob', 200)]
+      // Groups of a directory whose names look like ids of today.
+      const ofDirectory = { ...ACCOUNT, type: 'ldap' as const, createdAt: 100 }
+      const groups = ['ops', 'id:7', 'DN:cn=x', 'name:y', 'idle']
+      await insertUser(queries, { ...ofDirectory, username: 'cleo', groups })
+      await insertUser(queries, { ...ofDirectory, username: 'dora', groups: ['ops'] })
+      await insertUser(queries, { ...ACCOUNT, createdAt: 100, username: 'emil', groups: ['id:7'] })
       const job = (name: string, type: string, time: number, approval: string | null) => sql`insert into job
         (run_id, form, target, job_type, status, start_time, user_name, user_type, dispatch, abort_requested, extravars, credentials, playbook, approval)
         values ('r', 'f', 'f', 'ansible', 'approve', ${time}, ${name}, ${type}, 'done', 0, '{}', '{}', '{}', ${approval})`
@@ -77,6 +83,12 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(waiting.map(({ user_id: id }) => id)).toEqual([ann, null, null, null])
     const uploads = await after.read.selectFrom('upload').select(['owner_id']).orderBy('stored_name').execute()
     expect(uploads.map(({ owner_id: id }) => id)).toEqual([bob, null])
+
+    const groupsOf = async (type: 'ldap' | 'local', name: string) =>
+      (await findUserByName(after.read, type, name))?.groups
+    expect(await groupsOf('ldap', 'cleo')).toEqual(['ops', 'idle'])
+    expect(await groupsOf('ldap', 'dora')).toEqual(['ops'])
+    expect(await groupsOf('local', 'emil')).toEqual(['id:7'])
 
     // A name that somebody has is theirs; the others may not be taken for those who left jobs.
     const past = await after.read.selectFrom('past_name').selectAll().orderBy('type').execute()

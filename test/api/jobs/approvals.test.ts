@@ -140,8 +140,25 @@ describe('approving', () => {
     await approvals.server.writeForm('moving.yml', form('moving', '{message: Look, roles: [ops]}'))
     const id = await launch('eve', 'moving')
     await approvals.server.writeForm('moving.yml', form('moving', '{message: Look, roles: [dba]}'))
-    expect(await status('ann', 'POST', `/job/${id}/approve`)).toBe(409)
+    const { subject } = (await jobOf(id)).approval as { subject: Record<string, string> }
+    const refused = await call('ann', 'POST', `/job/${id}/approve`)
+    expect(refused.status).toBe(409)
     expect(await status('ann', 'POST', `/job/${id}/approve?force=true`)).toBe(200)
+    // The record says that it was forced, and what was approved: the form of now.
+    const { approval, output } = await jobOf(id)
+    const { now } = refused.body.details as { now: Record<string, string> }
+    expect(approval).toMatchObject({ state: 'approved', forced: true, subject: now })
+    expect(now.form_sha256).not.toBe(subject.form_sha256)
+    expect(output).toContain('[WARNING]: Changed since the approval was asked for: ')
+  })
+
+  test('without a change is not forced, also when it is said to be, and a rejection keeps what was asked', async () => {
+    const [one, other] = [await launch('eve', 'ops'), await launch('eve', 'ops')]
+    const { subject } = (await jobOf(other)).approval as { subject: unknown }
+    expect(await status('ann', 'POST', `/job/${one}/approve?force=true`)).toBe(200)
+    expect((await jobOf(one)).approval).toMatchObject({ forced: false, subject })
+    expect(await status('ann', 'POST', `/job/${other}/reject`)).toBe(200)
+    expect((await jobOf(other)).approval).toMatchObject({ state: 'rejected', forced: false, subject })
   })
 })
 

@@ -23,7 +23,7 @@ declare module 'fastify' {
 
 /** Actions that only read. They have records only where a setting asks for them. */
 const READING = /\.(read|download)$/
-const CHANGING_METHODS: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
+/** The methods that change something, and what each does. */
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'change', PATCH: 'change', DELETE: 'delete' }
 
 /**
@@ -37,13 +37,14 @@ export function auditNameOf(route: {
 }): AuditName | null {
   // A browser can only GET, and some GET requests of a sign-in change something.
   if (route.config?.audit) return route.config.audit
-  if (!CHANGING_METHODS.includes(route.method)) return null
+  const usual = VERBS[route.method]
+  if (usual === undefined) return null
   const path = route.url.slice(route.url.indexOf(API_PREFIX) + API_PREFIX.length)
   const parts = path.split('/').filter((part) => part !== '')
   const [kind = 'service', ...rest] = parts.filter((part) => !part.startsWith(':'))
   // The last word of a POST's path names the action, unless the path has only that word.
   const saysItself = route.method === 'POST' && rest.length > 0 && !parts.at(-1)?.startsWith(':')
-  const verb = saysItself ? [] : [VERBS[route.method] ?? 'change']
+  const verb = saysItself ? [] : [usual]
   return { kind, action: [kind, ...rest, ...verb].join('.') }
 }
 
