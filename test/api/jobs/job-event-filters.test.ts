@@ -93,6 +93,17 @@ test('status is the result of a task at a host', async () => {
   expect((await server.call('GET', `/job/${few}/events?status=odd`, { token })).status).toBe(400)
 })
 
+test('outcome is any of several results, together with the other filters', async () => {
+  expect(await orders('?outcome=changed,ignored')).toEqual([3, 5])
+  expect(await orders('?outcome=failed,changed')).toEqual([3, 4, 5, 6])
+  expect(await orders('?outcome=failed,ok&host=web1')).toEqual([2, 4])
+  expect(await orders('?outcome=failed,changed&type=runner_on_ok')).toEqual([3])
+  expect(await orders('?outcome=failed,changed&status=ignored')).toEqual([5])
+  expect(await orders('?outcome=changed&status=ok')).toEqual([3])
+  expect(await orders('?outcome=changed&status=failed')).toEqual([])
+  expect((await server.call('GET', `/job/${few}/events?outcome=ok,odd`, { token })).status).toBe(400)
+})
+
 test('after and limit give page by page, also with filters', async () => {
   covers('endpoint.events-filters')
   expect(await orders('?limit=2')).toEqual([1, 2])
