@@ -12,6 +12,25 @@ const read = (environment: Record<string, string> = {}, flags: Record<string, st
   readSettings({ environment, flags, readFile: () => 'from a file, long enough\n' }, false)
 
 describe('settings', () => {
+  test('are shown to admins as they count, with what was given, and secrets only as given', () => {
+    const environment = { WEB: 'no', HTTPS: '', ADMIN_PASSWORD: 'not for anybody to see', DATABASE_URL: '' }
+    const { settingsInForce } = read(environment, { PORT: '8123' })
+    const shown = Object.fromEntries(
+      settingsInForce.map(({ name, value, given, secret }) => [name, { value, given, secret }]),
+    )
+    expect(shown).toMatchObject({
+      WEB: { value: '0', given: true },
+      HTTPS: { value: '0', given: false },
+      PORT: { value: '8123', given: true },
+      LISTEN_HOST: { value: '127.0.0.1', given: false },
+      PUBLIC_URL: { value: null, given: false },
+      ADMIN_PASSWORD: { given: true, secret: true },
+    })
+    expect(settingsInForce.find(({ name }) => name === 'TRUST_PROXY')?.value).toBe('0')
+    expect(read({ TRUST_PROXY: '1' }).settingsInForce.find(({ name }) => name === 'TRUST_PROXY')?.value).toBe('1')
+    expect(JSON.stringify(settingsInForce)).not.toContain('not for anybody')
+  })
+
   test('have the documented defaults', () => {
     const { settingsInForce, restAddresses, webhookAddresses, ...settings } = read()
     const { allowed, denied } = webhookAddresses

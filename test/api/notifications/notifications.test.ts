@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { SOCKET_PATH } from '@holdfast/protocol'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { endJob } from '../../../control-plane/src/jobs/end/ending.js'
 import { ATTEMPT_MS, PAUSES_MS } from '../../../control-plane/src/notifications/outbox.js'
 import { type AnsweringServer, type AskedRequest, startAnsweringServer } from '../../support/answering-server.js'
@@ -479,6 +479,40 @@ describe('targets', () => {
       await own.close()
     }
   })
+})
+
+test('a stop begins no further deliveries: those that run end, and the others stay for the next start', async () => {
+  const held: (() => void)[] = []
+  const slow = await startAnsweringServer({
+    '/': (_: AskedRequest, response) => void held.push(() => response.writeHead(204).end()),
+  })
+  const never = () => () => undefined
+  const own = await startServer({
+    settings: { WEBHOOK_ALLOWED_HOSTS: '127.0.0.1' },
+    timers: { after: never, every: never },
+  })
+  onTestFinished(async () => {
+    await own.close()
+    await slow.close()
+  })
+  const { look: lookOnce, outbox } = own.parts.notifications
+  const json = { name: 'slow', url: `${slow.url}/`, events: ['job.ended'] }
+  expect((await own.call('POST', '/notification-target', { token: own.admin, json })).status).toBe(200)
+  for (let count = 0; count < 5; count += 1) {
+    const id = await putJob(own, { status: 'running', dispatch: 'claimed', end_time: null })
+    await own.store.write('test.end', (queries) =>
+      endJob(queries, id, { status: 'success', reason: null, detail: null }, own.clock.now()),
+    )
+  }
+  await lookOnce()
+  await waitFor('as many attempts as one target may have', () => held.length === 2)
+  const closed = outbox.close()
+  for (const answer of held) answer()
+  await closed
+  expect(slow.asked.length).toBe(2)
+  const { records: left } = (await own.call('GET', '/notification', { token: own.admin })).body
+  const states = (left as { state: string; attempts: number }[]).map(({ state, attempts }) => `${state} ${attempts}`)
+  expect(states.sort()).toEqual(['sent 1', 'sent 1', 'waiting 0', 'waiting 0', 'waiting 0'])
 })
 
 test('NOTIFICATION_RETENTION_DAYS removes notifications that ended long ago, and keeps those that wait', async () => {

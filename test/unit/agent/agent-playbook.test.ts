@@ -99,6 +99,10 @@ describe('the command line', () => {
     expect(() => argumentsOf(change)).toThrow(message)
   })
 
+  test.each(['nowhere', 'site.yml'])('playbookSubPath %s is refused, because it is no folder', (subPath) => {
+    expect(() => argumentsOf({}, subPath)).toThrow(`the folder "${subPath}" is not in the playbook folder`)
+  })
+
   test('a link of the host itself may lead anywhere', () => {
     const order = orderOf('0'.repeat(64), { inventory: [], playbook: 'link.yml' })
     const local = { path: root.path, confined: false }

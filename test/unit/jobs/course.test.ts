@@ -34,7 +34,7 @@ describe('the course of a run', () => {
   })
 
   test('counts as the recap does', () => {
-    const { course, begin, atHost } = told()
+    const { course, begin, atHost, shown } = told()
     begin('a')
     atHost('ok', 'a', '1')
     atHost('ok', 'a', '2', { changed: true })
@@ -45,6 +45,8 @@ describe('the course of a run', () => {
     atHost('unreachable', 'a', '7')
     expect(course.records[0]?.counts).toEqual({ ok: 3, changed: 1, failed: 2, skipped: 1, unreachable: 1, ignored: 1 })
     expect(course.hosts).toEqual(['1', '2', '3', '4', '5', '6', '7'])
+    const outcomes = ['ok', 'changed', 'failed', 'ignored', 'rescued', 'skipped', 'unreachable'] as const
+    expect(shown(0).text).toBe(outcomes.map((outcome) => LETTERS[outcome]).join(''))
   })
 
   test('knows when a task ended: when no host runs it, and another task or the end has come', () => {
