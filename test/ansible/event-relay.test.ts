@@ -69,6 +69,16 @@ describe('events of a playbook with a user of its own', () => {
     expect(report).toMatchObject({ dropped: 3 })
   })
 
+  it('that become too long by their own number are left out, and the longest one is kept', async () => {
+    const padded = (bytes: number) => event(1, `,"a":"${'z'.repeat(bytes - event(1, ',"a":""').length)}"`)
+    const longest = padded(256 * 1024)
+    const nine = Array.from({ length: 9 }, () => event(1)).join('')
+    expect(await relayed(longest)).toMatchObject({ lines: [longest.trimEnd()], report: { events: 1, dropped: 0 } })
+    const { lines, report } = await relayed(nine, longest, event(1))
+    expect(lines.slice(8)).toEqual([event(9).trimEnd(), event(10).trimEnd()])
+    expect(report).toMatchObject({ events: 10, dropped: 1 })
+  })
+
   it('come with a report, of which nothing is believed that cannot be', async () => {
     const good = { ansible: '2.14.0', pid: 7, errors: 2, dropped: 1, finished: true }
     const bad = ['#{}', '#[', '#{"errors":1e999}', `#${'9'.repeat(5000)}`, '#{"errors":"x"}', `#${'['.repeat(4000)}`]
