@@ -282,6 +282,23 @@ describe('the transfer of blobs', () => {
     cancels[1]?.abort(new Error('given up, too'))
     await outcomes
     expect(asked).toEqual([1, 2])
+    // A later job asks for it from the beginning.
+    const later = transfer.fetch(key(3), [sha256], new AbortController().signal)
+    expect(asked).toEqual([1, 2, 3])
+    transfer.take(part(0, 10))
+    await later
+    transfer.close()
+  })
+
+  test('a file that came and is missing again is asked for again', async () => {
+    const { asked, transfer } = await setting('transfer-5')
+    const signal = new AbortController().signal
+    for (const job of [1, 2]) {
+      const fetched = transfer.fetch(key(job), [sha256], signal)
+      transfer.take(part(0, 10))
+      await fetched
+    }
+    expect(asked).toEqual([1, 2])
     transfer.close()
   })
 
