@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { type FakeService, startFakeService } from './fake-service.js'
 import { type Person, newQuickPerson } from './run-cli.js'
@@ -97,6 +98,19 @@ it('shows what differs, the greatest differences of time first', async () => {
     'new 1.00 s not run -',
     '',
   ])
+})
+
+it('breaks long values into lines on a terminal, and cuts none off', async () => {
+  const long = (letter: string) => `${letter.repeat(50)} ${letter.repeat(50)} ${letter.repeat(40)}`
+  const record = { path: ['text'], change: 'changed', value: long('n'), with_value: long('o') }
+  answering({ ...DIFFERENT, extravars: { ...DIFFERENT.extravars, count: 1, records: [record] } })
+  const { stdout } = await person.run(['job', 'compare', '12'], { terminal: true, columns: 90 })
+  const [table = ''] = stripVTControlCharacters(stdout).split('Only here')
+  expect(table).not.toContain('…')
+  for (const letter of ['n', 'o']) {
+    // The titles have some of these letters.
+    expect(table.match(new RegExp(`${letter}{2,}`, 'g'))?.join('').length).toBe(140)
+  }
 })
 
 it('compares with another job, says so when nothing differs, and answers JSON for programs', async () => {
