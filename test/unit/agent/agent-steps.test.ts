@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { ABORT_TIMEOUTS } from '../../../runner-agent/src/jobs/decide.js'
 import { JobRun } from '../../../runner-agent/src/jobs/job-run.js'
-import { askAbort, type StepServices } from '../../../runner-agent/src/jobs/steps.js'
+import { askAbort, endLost, type StepServices } from '../../../runner-agent/src/jobs/steps.js'
 import { createLog } from '../../../runner-agent/src/log.js'
 import { markedProcesses } from '../../../runner-agent/src/playbook/process-tree.js'
 import { identifyProcess, lookAtProcess, readBootId } from '../../../runner-agent/src/host/processes.js'
@@ -71,6 +71,28 @@ test('a failed start that left no mark is tried again', async () => {
   const end = { cause: 'not_started', message: 'the claim of the job is absent' }
   expect(folder.end()).toMatchObject({ kind: 'present', content: end })
   await run.dispose()
+})
+
+test.each([
+  [{ exit_code: 4 }, 'exited'],
+  [{ signal: 'SIGKILL' }, 'signaled'],
+  [{}, 'supervisor_lost'],
+])('an aborted job of which something is left does not count as aborted: %j', async (known, cause) => {
+  const left = { ...services, releaseUser: () => Promise.resolve(['process 7', 'a message queue']) }
+  const end = { cause: 'aborted', message: 'its supervisor is gone', ...known } as const
+  expect(await endLost(folder, left, end, true)).toMatchObject({
+    cause,
+    message: "its supervisor is gone; of the job's user is left: process 7, a message queue",
+    ...known,
+  })
+})
+
+test('an aborted job of which nothing is left, and one that was never started, end as they are known to', async () => {
+  const end = { cause: 'aborted', message: null } as const
+  expect(await endLost(folder, services, end, true)).toMatchObject(end)
+  const other = jobFolderBelow(mkdtempSync(join(parent, 'other-')))
+  const left = { ...services, releaseUser: () => Promise.reject(new Error('nothing was started')) }
+  expect(await endLost(other, left, end, false)).toMatchObject(end)
 })
 
 /** Supervisors of this very host. */
