@@ -483,8 +483,13 @@ describe('targets', () => {
 
 test('a stop begins no further deliveries: those that run end, and the others stay for the next start', async () => {
   const held: (() => void)[] = []
+  let isSlow = true
   const slow = await startAnsweringServer({
-    '/': (_: AskedRequest, response) => void held.push(() => response.writeHead(204).end()),
+    '/': (_: AskedRequest, response) => {
+      const answer = () => void response.writeHead(204).end()
+      if (isSlow) held.push(answer)
+      else answer()
+    },
   })
   const never = () => () => undefined
   const own = await startServer({
@@ -492,6 +497,8 @@ test('a stop begins no further deliveries: those that run end, and the others st
     timers: { after: never, every: never },
   })
   onTestFinished(async () => {
+    isSlow = false
+    for (const answer of held.splice(0)) answer()
     await own.close()
     await slow.close()
   })
@@ -506,10 +513,11 @@ test('a stop begins no further deliveries: those that run end, and the others st
   }
   await lookOnce()
   await waitFor('as many attempts as one target may have', () => held.length === 2)
-  const closed = outbox.close()
-  for (const answer of held) answer()
-  await closed
-  expect(slow.asked.length).toBe(2)
+  let isClosed = false
+  void outbox.close().then(() => (isClosed = true))
+  for (const answer of held.splice(0)) answer()
+  await waitFor('the stop, or another delivery', () => isClosed || held.length > 0)
+  expect([isClosed, slow.asked.length]).toEqual([true, 2])
   const { records: left } = (await own.call('GET', '/notification', { token: own.admin })).body
   const states = (left as { state: string; attempts: number }[]).map(({ state, attempts }) => `${state} ${attempts}`)
   expect(states.sort()).toEqual(['sent 1', 'sent 1', 'waiting 0', 'waiting 0', 'waiting 0'])
