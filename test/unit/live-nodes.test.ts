@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { composeLive } from '../../control-plane/src/live/compose.js'
-import type { BusMessage } from '../../control-plane/src/nodes/bus.js'
+import type { Bus } from '../../control-plane/src/nodes/bus.js'
 import type { Nodes } from '../../control-plane/src/nodes/nodes.js'
+
+type BusMessage = Parameters<Bus['publish']>[0]
 
 test('when a node dies or comes back, everybody looks at the runners and the jobs again, at every node', () => {
   const published: BusMessage[] = []
