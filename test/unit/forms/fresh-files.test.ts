@@ -54,6 +54,10 @@ test('an edit of any file counts at once, also after a long time without changes
   expect(await fieldsOf()).toEqual(['first'])
   write('deep/part.yml', '{name: part, type: subform, fields: [{name: first}, {name: second}]}')
   expect(await fieldsOf()).toEqual(['first', 'second'])
+  // Also what is edited between a look at the form and one at what belongs to it.
+  const form = await forms.find('a')
+  write('deep/part.yml', '{name: part, type: subform, fields: [{name: third}]}')
+  expect((await forms.contextOf(form)).subforms['part']?.map(({ name }) => name)).toEqual(['third'])
   write('a.yml', `{name: a, type: ansible, playbook: two-and-more.yml, ${ofList('part')}}`)
   expect(await forms.find('a')).toMatchObject({ playbook: 'two-and-more.yml' })
   write('other.yml', '[{name: other, type: ansible, playbook: p.yml}, {name: more, type: ansible, playbook: p.yml}]')
