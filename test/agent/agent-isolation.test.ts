@@ -65,6 +65,9 @@ describe('jobs with users of their own', () => {
     const sealed = sealSecrets(JSON.stringify(secrets), said?.sealing_key ?? '', binding)
     const job = setting.controlPlane.offer({ ...order, sealed })
     await printed(setting, job, 'TASK [wait]')
+    await waitUntil('its events come while it runs', () =>
+      setting.controlPlane.stored(job, 'events').includes(`I am <${FIRST_JOB_USER + 8}:`),
+    )
     await agent.kill()
     const second = await setting.joinIsolated({ RTE_DRAIN_SECONDS: '0' })
     second.signal('SIGTERM')
