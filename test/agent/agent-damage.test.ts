@@ -4,9 +4,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { processesOf, processesThatName, spooledJob } from './agent-process.js'
-import { sha256Of, type StoredJob } from './fake-control-plane.js'
+import type { StoredJob } from './fake-control-plane.js'
 import { orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd, type Setting } from './setting.js'
+import { endedWell } from '../support/end-record.js'
 import { waitUntil } from './waiting.js'
 
 /** A job that this control plane knows and whose folder lies in the spool, before any agent is there. */
@@ -19,19 +20,7 @@ function spool({ controlPlane, statePath }: Setting, files: Readonly<Record<stri
   return [job, folder]
 }
 
-const endOf = (runId: string, length: number): string =>
-  JSON.stringify({
-    run_id: runId,
-    cause: 'exited',
-    exit_code: 0,
-    signal: null,
-    message: null,
-    aborted: false,
-    started_at: '2026-11-20T08:00:00.000Z',
-    ended_at: '2026-11-20T08:00:01.000Z',
-    output: { length, sha256: sha256Of(Buffer.from('x'.repeat(length))), dropped_bytes: 0 },
-    events: { length: 0, sha256: sha256Of(Buffer.alloc(0)), dropped: 0, errors: 0, plugin_seen: true },
-  })
+const endOf = (runId: string, length: number): string => JSON.stringify(endedWell(runId, 'x'.repeat(length)))
 
 function offerWaiting({ controlPlane, folder }: Setting): StoredJob {
   const tasks = [say('before'), waitFor(join(folder, 'go'))]

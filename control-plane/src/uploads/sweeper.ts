@@ -17,7 +17,10 @@ const UNUSED_MS = 24 * 60 * 60_000
  * The row of an upload is deleted before its file. If the file stays then, it belongs to no upload and goes later.
  */
 export interface UploadSweeper {
-  /** One sweep, when the current one has ended. Sweeps also run by themselves. */
+  /**
+   * One sweep, when the current one has ended. Sweeps also run by themselves.
+   * @throws what the sweep throws
+   */
   sweep(): Promise<void>
   /** Call when a job was deleted: the uploads that only this job had can go. Returns at once. */
   sweepSoon(): void
