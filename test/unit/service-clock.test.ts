@@ -93,6 +93,23 @@ describe('the silence of a runner', () => {
     expect(looks(119)).toBe(119_000)
   })
 
+  test('begins when the runner was seen last, and not at the look before', () => {
+    let now = 0
+    const seen = createLastSeen({ now: () => now }, 1000)
+    seen.looked()
+    now += 900
+    seen.note(1)
+    now += 100
+    seen.looked()
+    expect(seen.silentFor(1)).toBe(100)
+    // After a long pause only a part of it counts, and so it does for what was seen in it.
+    now += 5000
+    seen.note(2)
+    now += 2000
+    seen.looked()
+    expect([seen.silentFor(1), seen.silentFor(2)]).toEqual([2100, 0])
+  })
+
   test('counts after such a time only when an agent had enough time to dial again', () => {
     let now = 0
     const seen = createLastSeen({ now: () => now }, 1000)

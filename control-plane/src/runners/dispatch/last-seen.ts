@@ -43,12 +43,13 @@ export function createLastSeen(steady: Clock, lostMs: number): LastSeen {
   /** The time in which this control plane was able to read and store, in milliseconds. */
   let sighted = 0
   let lookedAt: number | null = null
+  const passedSinceLook = () => (lookedAt === null ? 0 : steady.now() - lookedAt)
   return {
-    note: (runnerId) => void seenAt.set(runnerId, sighted),
+    // Silence begins now, and not at the look before.
+    note: (runnerId) => void seenAt.set(runnerId, sighted + Math.min(passedSinceLook(), MAX_COUNTED_MS)),
     looked() {
-      const now = steady.now()
-      const passed = lookedAt === null ? 0 : now - lookedAt
-      lookedAt = now
+      const passed = passedSinceLook()
+      lookedAt = steady.now()
       if (passed <= BLIND_MS) sighted += Math.min(passed, MAX_COUNTED_MS)
       else for (const runnerId of seenAt.keys()) seenAt.set(runnerId, sighted + Math.max(0, RETURN_MS - lostMs))
     },
