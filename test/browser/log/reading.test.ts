@@ -71,6 +71,8 @@ test('of a long output, tasks without failure and change are folded, and what wa
   await page.focus('.log-scroller')
   for (let times = 0; times < 5; times += 1) await page.keyboard.press('PageDown')
   await expect.poll(texts).toContainEqual(expect.stringMatching(/"\d+",/))
+  // What the last key moved is painted in the next frame.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
   const before = await shown()
   const isAsBefore = () =>
     waitFor('the same place', async () => JSON.stringify((await shown())[0]) === JSON.stringify(before[0]))
