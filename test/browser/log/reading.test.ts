@@ -89,7 +89,7 @@ test('of a long output, tasks without failure and change are folded, and what wa
   // A link to a line of a task that would be folded leads to it.
   await open('#L300')
   await page.getByRole('button', { name: 'Unfold all' }).waitFor()
-  expect((await shown()).map(({ line }) => line)).toContain(299)
+  await expect.poll(async () => (await shown()).map(({ line }) => line)).toContain(299)
   expect(problems).toEqual([])
 })
 
