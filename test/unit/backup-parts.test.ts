@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -15,6 +16,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { readRecords, writeRecords } from '../../control-plane/src/backup/backup-file.js'
 import { filesOf, type PartPlaces, PartWriter } from '../../control-plane/src/backup/parts.js'
 import { type BackupRecord, PARTS } from '../../control-plane/src/backup/records.js'
+import { syncedFiles } from '../support/synced-files.js'
 import { filesBelow } from '../mutate/sources.js'
 
 const MEBIBYTE = 1024 * 1024
@@ -67,8 +69,10 @@ test('the files of all parts come back unchanged, with their rights and in any s
 
   const to = installation()
   const writer = new PartWriter(to.places, PARTS, false)
+  const synced = await syncedFiles()
   for (const record of records) await writer.take(record)
   expect(to.paths()).toEqual(from.paths())
+  expect([...synced].sort()).toEqual(from.paths().map((path) => `${to.at(path)}.restoring`))
   for (const path of from.paths()) {
     expect(readFileSync(to.at(path)).equals(readFileSync(from.at(path)))).toBe(true)
     expect(statSync(to.at(path)).mode & 0o777).toBe(0o640)
@@ -137,6 +141,25 @@ test('only the wanted files are written, and only below their folder', async () 
   await writer.take({ type: 'file', part: 'playbooks', path: 'x.yml', mode: 0o600, size: 3 })
   await writer.take({ type: 'data', data: Buffer.from('xyz').toString('base64') })
   expect(paths()).toEqual(['forms/a.yml'])
+})
+
+test('a folder is read with its links left out, and files of each part by their names', async () => {
+  const { at, places } = installation({ 'forms/b/a.yml': '', 'forms/a.yml': '', 'forms/c.yml': '' })
+  symlinkSync(at('forms/a.yml'), at('forms/link.yml'))
+  symlinkSync(at('forms/b'), at('forms/folder'))
+  const records = await all(filesOf(places, ['forms', 'workflows']))
+  expect(records.map((record) => record.type === 'file' && record.path)).toEqual(['a.yml', 'b/a.yml', 'c.yml'])
+  // A folder in the place of a file is not one.
+  mkdirSync(at('config.yaml'))
+  expect(await all(filesOf(places, ['config']))).toEqual([])
+})
+
+test('the bytes of a file come in pieces of 1 MiB', async () => {
+  const { places } = installation({ 'uploads/a': Buffer.alloc(2 * MEBIBYTE + 1) })
+  const sizes = (await all(filesOf(places, ['uploads']))).flatMap((record) =>
+    record.type === 'data' ? [Buffer.byteLength(record.data, 'base64')] : [],
+  )
+  expect(sizes).toEqual([MEBIBYTE, MEBIBYTE, 1])
 })
 
 test('an incomplete file leaves nothing', async () => {
