@@ -143,12 +143,6 @@ function createWriter(made: {
   const hash = createHash('sha256')
   let size = 0
   let lookAt = LOOK_EVERY_BYTES
-  let open = true
-  const close = async () => {
-    if (!open) return
-    open = false
-    await file.close()
-  }
   return {
     get size() {
       return size
@@ -166,13 +160,14 @@ function createWriter(made: {
     },
     async keep() {
       await failing(file.sync())
-      await failing(close())
+      await failing(file.close())
       await failing(rename(join(root, storedName + PARTIAL), join(root, storedName)))
       await failing(syncFolder(root))
       return { storedName, size, sha256: hash.digest('hex') }
     },
     async discard() {
-      await close().catch(() => undefined)
+      // A file that is closed already is left as it is.
+      await file.close().catch(() => undefined)
       for (const name of [storedName + PARTIAL, storedName]) await rm(join(root, name), { force: true })
     },
   }
