@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseManifest } from '@holdfast/protocol'
+import { ProtocolError, isSafeLink, isSafeRelativePath, parseManifest, plainPlaybookPath } from '@holdfast/protocol'
 
 const HASH = 'a'.repeat(64)
 const file = (path: string) => ({ path, sha256: HASH, size: 1, executable: false })
@@ -31,4 +31,64 @@ test.each([
   ['a link that leaves the folder', [], [{ path: 'a/b', target: '../../c' }], 'unsafe link'],
 ])('%s is refused', (_, files, links, problem) => {
   expect(() => parseManifest(textOf(files, links))).toThrow(problem)
+})
+
+test.each([
+  ['a', true],
+  ['a/b.c', true],
+  ['..a/b..', true],
+  ['', false],
+  ['/a', false],
+  ['a/', false],
+  ['a//b', false],
+  ['./a', false],
+  ['a/./b', false],
+  ['a/../b', false],
+  ['..', false],
+  ['a\0b', false],
+  ['a\\b', false],
+])('the path %j stays below its folder: %s', (path, isSafe) => {
+  expect(isSafeRelativePath(path)).toBe(isSafe)
+})
+
+test.each([
+  ['a', 'b', true],
+  ['a', 'b/c', true],
+  ['a', './b//c', true],
+  ['d/a', '../b', true],
+  ['d/e/a', '../../b', true],
+  ['d/a', '..', true],
+  ['d/a', '.', true],
+  ['a', '..', false],
+  ['a', '../b', false],
+  ['d/a', '../../b', false],
+  ['d/e/a', '../b/../c', false],
+  ['d/a', 'b/..', false],
+  ['a', '/b', false],
+  ['a', '', false],
+  ['a', 'b\0', false],
+  ['../a', 'b', false],
+])('a link at %j to %j stays inside: %s', (path, target, isSafe) => {
+  expect(isSafeLink(path, target)).toBe(isSafe)
+})
+
+test.each([
+  ['./site.yml', 'site.yml'],
+  ['././roles/', 'roles'],
+  ['a/b//', 'a/b'],
+  ['../a', null],
+  ['/a', null],
+  ['./', null],
+])('people may write %j for %j', (path, plain) => {
+  expect(plainPlaybookPath(path)).toBe(plain)
+})
+
+test.each([
+  ['no list of links', { version: 1, files: [] }],
+  ['another version', { version: 2, files: [], links: [] }],
+  ['a file without a path', { version: 1, files: [{ ...file('a'), path: '' }], links: [] }],
+  ['a path that is too long', { version: 1, files: [file('a'.repeat(4097))], links: [] }],
+  ['a negative size', { version: 1, files: [{ ...file('a'), size: -1 }], links: [] }],
+])('a manifest with %s is refused', (_what, manifest) => {
+  expect(() => parseManifest(JSON.stringify(manifest))).toThrow(ProtocolError)
 })
