@@ -13,7 +13,7 @@ export async function runnerIdOf(server: TestServer, name: string): Promise<numb
 
 /** A runner that was approved and is away: jobs for it are taken and wait. */
 export function addRunner(
-  server: TestServer,
+  server: Pick<TestServer, 'store'> & { readonly clock: { now(): number } },
   name: string,
   changes: { readonly isDefault?: boolean; readonly enabled?: boolean; readonly state?: RunnerState } = {},
 ): Promise<Runner> {
