@@ -1,4 +1,4 @@
-import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { setImmediate as letOthersRun, setTimeout as later } from 'node:timers/promises'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { keepConnections } from '../../../control-plane/src/databases/connection-keeper.js'
 
@@ -8,11 +8,14 @@ interface Fake {
 }
 
 let made: Fake[]
+/** Connections that were ended, each as often as that was done. */
+let ended: number[]
 let release: (() => void)[]
 const never = new AbortController().signal
 
 beforeEach(() => {
   made = []
+  ended = []
   release = []
 })
 
@@ -23,7 +26,10 @@ const keeper = (idleMs = 60_000) =>
       made.push(connection)
       return Promise.resolve(connection)
     },
-    end: (connection) => (connection.isOpen = false),
+    end: (connection) => {
+      ended.push(connection.id)
+      connection.isOpen = false
+    },
     isOpen: ({ isOpen }) => isOpen,
     most: 2,
     idleMs,
@@ -92,4 +98,60 @@ test('a close waits for what is still done with a connection, and then no connec
   await closing
   expect(made).toEqual([{ id: 1, isOpen: false }])
   await use
+})
+
+test('two callers at a time never share a connection that was idle', async () => {
+  const connections = keeper()
+  await connections.use(() => Promise.resolve(true), never)
+  const ids: number[] = []
+  const uses = [1, 2].map(() =>
+    connections.use(({ id }) => {
+      ids.push(id)
+      return held()
+    }, never),
+  )
+  await vi.waitFor(() => expect(ids).toEqual([1, 2]))
+  for (const end of release) end()
+  await Promise.all(uses)
+  await connections.close()
+})
+
+test('a connection that is in use again does not end as an idle one', async () => {
+  const connections = keeper(1)
+  await connections.use(() => Promise.resolve(true), never)
+  const use = connections.use(held, never)
+  await vi.waitFor(() => expect(release.length).toBe(1))
+  // Timers run in their order: that of the idle time would have run before this one.
+  await later(5)
+  expect(made).toEqual([{ id: 1, isOpen: true }])
+  release[0]?.()
+  await use
+  await connections.close()
+})
+
+test('every connection is ended once, also when it was idle for too long before the close', async () => {
+  const connections = keeper(1)
+  await connections.use(() => Promise.resolve(true), never)
+  await vi.waitFor(() => expect(ended).toEqual([1]))
+  await connections.use(() => Promise.resolve(true), never)
+  await connections.close()
+  await later(5)
+  expect(ended).toEqual([1, 2])
+})
+
+test('a connection that broke meanwhile is not given to the next caller', async () => {
+  const connections = keeper()
+  await connections.use((connection) => {
+    connection.isOpen = false
+    return Promise.resolve(true)
+  }, never)
+  expect(ended).toEqual([1])
+  await connections.use(() => Promise.resolve(true), never)
+  const [, second] = made
+  if (second) second.isOpen = false
+  await connections.use(({ id }) => {
+    expect(id).toBe(3)
+    return Promise.resolve(true)
+  }, never)
+  await connections.close()
 })
