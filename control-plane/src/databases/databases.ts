@@ -21,17 +21,19 @@ export interface DatabasesDependencies {
 }
 
 /** The names that forms have for the kinds of databases. */
-const TYPES: Readonly<Record<string, DatabaseType>> = {
-  postgres: 'postgres',
-  postgresql: 'postgres',
-  mysql: 'mysql',
-  mariadb: 'mysql',
-  mssql: 'mssql',
-  sqlserver: 'mssql',
-  oracle: 'oracle',
-  mongodb: 'mongodb',
-  mongo: 'mongodb',
-}
+const TYPES = new Map<string, DatabaseType>(
+  Object.entries({
+    postgres: 'postgres',
+    postgresql: 'postgres',
+    mysql: 'mysql',
+    mariadb: 'mysql',
+    mssql: 'mssql',
+    sqlserver: 'mssql',
+    oracle: 'oracle',
+    mongodb: 'mongodb',
+    mongo: 'mongodb',
+  }),
+)
 
 /** How each kind is connected to. Nothing is connected before the first question. */
 const OPEN: Readonly<
@@ -111,7 +113,7 @@ async function opened(credentials: Pick<Credentials, 'open'>, name: string): Pro
 }
 
 function typeOf({ name, type }: NamedDatabase, { options }: OpenCredential): DatabaseType {
-  const said = type === null ? null : TYPES[type.toLowerCase()]
+  const said = type === null ? null : TYPES.get(type.toLowerCase())
   if (said === undefined) {
     throw new DatabaseProblem(`databases of type ${type} cannot be asked; ${DATABASE_TYPES.join(', ')} can`)
   }

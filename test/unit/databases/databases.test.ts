@@ -124,6 +124,8 @@ describe('the type of a database', () => {
   test.each([
     ['mariadb', "the database 'cmdb' is of type oracle, and the form says mariadb"],
     ['sqlite', 'databases of type sqlite cannot be asked; postgres, mysql, mssql, oracle, mongodb can'],
+    // No name of a property of every object.
+    ['constructor', /^databases of type constructor cannot be asked/],
   ])('that the form says is refused when it is not that of the credential: %s', async (type, reason) => {
     await expect(made().ask({ name: 'cmdb', type })).rejects.toThrow(reason)
   })
