@@ -92,7 +92,7 @@ function askWith(
       const row = Object.fromEntries(columns.map((column) => [column.metadata.colName, plainColumn(column)]))
       if (!rows.take(row)) resolve(false)
     })
-    signal.addEventListener('abort', () => reject(new Error('nobody waits any more')), { once: true })
+    signal.addEventListener('abort', () => reject(new Error('nobody waits any more')))
     connection.execSql(request)
   })
 }

@@ -50,7 +50,7 @@ export async function openMysql(target: Target, limits: AskLimits): Promise<Engi
         await prepare(connection)
         await run(connection, 'start transaction read only')
         isGood = await new Promise<boolean>((resolve, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('nobody waits any more')), { once: true })
+          signal.addEventListener('abort', () => reject(new Error('nobody waits any more')))
           const command = connection.execute(statement.sql, statement.values.map(sentValue))
           command.on('result', (row: unknown) => {
             if (typeof row !== 'object' || row === null) return

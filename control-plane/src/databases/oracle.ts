@@ -82,7 +82,7 @@ export async function openOracle(target: Target, limits: AskLimits): Promise<Eng
       const stop = () => void connection.break().catch(() => undefined)
       let isGood = false
       try {
-        signal.addEventListener('abort', stop, { once: true })
+        signal.addEventListener('abort', stop)
         signal.throwIfAborted()
         connection.callTimeout = Math.ceil(limits.statementMs)
         if (!isReady.has(connection)) for (const sql of SESSION) await connection.execute(sql)

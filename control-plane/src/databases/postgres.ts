@@ -35,7 +35,7 @@ export async function openPostgres(target: Target, limits: AskLimits, log: (erro
 
   const askWith = (client: PoolClient, statement: Statement, rows: RowTaker, signal: AbortSignal) =>
     new Promise<'read' | 'full'>((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(new Error('nobody waits any more')), { once: true })
+      signal.addEventListener('abort', () => reject(new Error('nobody waits any more')))
       // A connection that ends says so here, and its query fails, too.
       client.once('error', reject)
       const query = new pg.Query<Record<string, unknown>>({

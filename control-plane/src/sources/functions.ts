@@ -128,7 +128,7 @@ async function resolveName(
   const resolver = new Resolver()
   if (nameServers) resolver.setServers(nameServers)
   const cancel = () => resolver.cancel()
-  signal.addEventListener('abort', cancel, { once: true })
+  signal.addEventListener('abort', cancel)
   try {
     return await resolver.resolve(host, type)
   } catch (error) {

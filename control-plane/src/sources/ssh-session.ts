@@ -113,7 +113,7 @@ function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(new SourceProblem('it was not answered in time'))
     if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
+    signal.addEventListener('abort', abort)
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
