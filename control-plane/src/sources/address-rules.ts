@@ -6,10 +6,11 @@ import { SourceProblem } from './question.js'
  * names them, because many services there trust everybody who can reach them. Of IPv6 only 2000::/3 belongs to the
  * internet. The test networks in it, Teredo and 6to4 count as private, too.
  */
-const PRIVATE_NETWORKS = `
-  0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24,
-  192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3,
-  ::/3, 4000::/2, 8000::/1, 2001::/32, 2001:db8::/32, 2002::/16`
+const PRIVATE_NETWORKS = {
+  4: `0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24,
+    192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3`,
+  6: '::/3, 4000::/2, 8000::/1, 2001::/32, 2001:db8::/32, 2002::/16',
+}
 
 /** The hosts that a setting such as REST_ALLOWED_HOSTS names. All texts are in lower case. */
 export interface HostRules {
@@ -66,7 +67,8 @@ export function parseHostRules(text: string): HostRules {
   return { names, suffixes, networks, isEmpty: entries.every((entry) => entry === '') }
 }
 
-const PRIVATE = parseHostRules(PRIVATE_NETWORKS)
+/** Apart, because Node.js finds every IPv4 address in `::/3`: it takes one for `::ffff:10.0.0.1`. */
+const PRIVATE = { 4: parseHostRules(PRIVATE_NETWORKS[4]), 6: parseHostRules(PRIVATE_NETWORKS[6]) }
 
 /**
  * Refuses a host by its name, before it is resolved.
@@ -90,7 +92,7 @@ export function refuseAddress(rules: AddressRules, host: string, address: string
   }
   if (isNamed(rules.allowed, host) || holds(rules.allowed.networks, real)) return
   if (!rules.allowed.isEmpty) throw new HostRefused(`the host ${host} is not in ${words.allowed}`)
-  if (holds(PRIVATE.networks, real)) throw notPublic(host, real, words)
+  if (holds(PRIVATE[isIP(real) === 4 ? 4 : 6].networks, real)) throw notPublic(host, real, words)
 }
 
 function notPublic(host: string, address: string, { allowed, who }: RuleWords): HostRefused {

@@ -1,6 +1,11 @@
 import { lookup } from 'node:dns'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AddressRules, parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
+import {
+  type AddressRules,
+  isHostIn,
+  parseHostRules,
+  refuseAddress,
+} from '../../../control-plane/src/sources/address-rules.js'
 import { type ResolveName, sendRequest } from '../../../control-plane/src/sources/http-request.js'
 import { type AnsweringServer, startAnsweringServer } from '../../support/answering-server.js'
 
@@ -93,6 +98,22 @@ describe('private addresses are refused, however they are written', () => {
   })
 })
 
+describe('without a setting, an address of the internet is asked', () => {
+  test.each(['8.8.8.8', '1.1.1.1', '223.255.255.255', '::ffff:8.8.8.8', '64:ff9b::808:808', '2606:4700::1111'])(
+    '%s',
+    (address) => {
+      expect(() => refuseAddress(rules(), 'public.test', address)).not.toThrow()
+    },
+  )
+
+  test.each(['224.0.0.0', '223.255.256.0', 'no address', '::', '1fff::1', '4000::1', 'ff02::1', '2001:db8::1'])(
+    'and what is none is refused: %s',
+    (address) => {
+      expect(() => refuseAddress(rules(), 'public.test', address)).toThrow()
+    },
+  )
+})
+
 describe('allowed addresses', () => {
   test('only those that the list names, by host, address or network', async () => {
     const secret = `http://inside.test:${target.port}/secret`
@@ -115,8 +136,12 @@ describe('allowed addresses', () => {
     expect(await ask(rules('mapped.test', '127.0.0.1'), 'http://mapped.test/')).toContain('is in REST_DENIED_HOSTS')
   })
 
-  test.each(['10.0.0.0/33', 'http://x', 'a b', '*'])('a wrong entry is refused: %s', (text) => {
-    expect(() => parseHostRules(text)).toThrow()
+  test('a denied network denies an address in the form that it has and in the form that it stands for', () => {
+    const refused = (denied: string, address: string) => () => refuseAddress(rules('', denied), 'x.test', address)
+    expect(refused('64:ff9b::/96', '64:ff9b::808:808')).toThrow('is in REST_DENIED_HOSTS')
+    expect(refused('8.8.8.8', '64:ff9b::808:808')).toThrow('the address 8.8.8.8 of x.test is in REST_DENIED_HOSTS')
+    expect(refused('8.8.8.9', '64:ff9b::808:808')).not.toThrow()
+    expect(refused('', 'no address')).toThrow()
   })
 })
 
@@ -156,4 +181,47 @@ test('answers that are too long, other schemes and secrets in a URL are refused'
   expect(await ask(rules('*.test'), 'gopher://inside.test/')).toBe('the URL must be http or https')
   expect(await ask(rules('*.test'), 'http://a:b@inside.test/')).toBe('the URL must not hold a user or password')
   expect(await ask(rules('*.test'), 'no url')).toBe('the URL is not valid')
+})
+
+describe('an entry of a list of hosts', () => {
+  test.each(['http://x', 'a b', '*', '*x.test', 'a..b', '10.0.0.0.0/8/', '[x]'])(
+    'that is neither a name nor an address is refused: %s',
+    (text) => {
+      expect(() => parseHostRules(`fine.test, ${text}`)).toThrow(`${text} is no host name, address or network`)
+    },
+  )
+
+  test.each(['10.0.0.0/33', '10.0.0.0/64', '10.0.0.0/128', '10.0.0.0/x', '10.0.0.0/', '::/129', '::/1000'])(
+    'that is too long for a network is refused: %s',
+    (text) => {
+      expect(() => parseHostRules(text)).toThrow(`${text} is no network`)
+    },
+  )
+
+  test.each([
+    ['0.0.0.0/0', '10.1.2.3', true],
+    ['10.1.2.3/32', '10.1.2.3', true],
+    ['10.1.2.3', '10.1.2.3', true],
+    ['10.1.2.3', '10.1.2.4', false],
+    ['10.0.0.0/8', '10.1.2.3', true],
+    ['10.0.0.0/8', '::ffff:10.1.2.3', true],
+    ['10.0.0.0/8', '11.1.2.3', false],
+    ['10.0.0.0/8', 'web1', false],
+    ['::/0', 'fe80::1', true],
+    ['fe80::1/128', 'fe80::1', true],
+    ['fe80::1', 'fe80::1', true],
+    ['fe80::1', 'fe80::2', false],
+    ['[fe80::1]', 'fe80::1', true],
+    ['web1, *.example.com', 'web1', true],
+    ['web1, *.example.com', 'a.example.com.', true],
+    ['web1, *.example.com', 'example.com', false],
+    ['', 'web1', false],
+  ])('%j names %s: %s', (entry, host, isIn) => {
+    expect(isHostIn(parseHostRules(entry), host)).toBe(isIn)
+  })
+
+  test('is not there in a list of commas and spaces', () => {
+    expect(parseHostRules(' , ,').isEmpty).toBe(true)
+    expect(parseHostRules(' ,a,').isEmpty).toBe(false)
+  })
 })
