@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
+import { concurrencyOf, timeoutOf } from '../../../control-plane/src/forms/parse/limits.js'
 import { countTime, durationWords } from '../../../control-plane/src/jobs/limits/count-time.js'
 
 const parse = (...lines: string[]) =>
@@ -37,6 +38,47 @@ describe('the limits of a form', () => {
     expect(forms).toEqual([])
     expect(errors).toMatchObject([{ form: 'f', line }])
     expect(errors[0]?.reason).toContain(words)
+  })
+})
+
+const YEAR_MS = 365 * 86_400_000
+
+test('a time limit goes from a second to a year; without one a job may run for ever', () => {
+  expect([1, '1s', '365d', undefined, null].map(timeoutOf)).toEqual([1000, 1000, YEAR_MS, null, null])
+  for (const given of [0, -1, '366d', '31536001', 0.5, true, ['1h'], { h: 1 }, '', 'soon']) {
+    expect(() => timeoutOf(given)).toThrow(`at most 365d, not ${JSON.stringify(given)}`)
+  }
+})
+
+describe('the group of a form', () => {
+  test('may have a name of 200 characters, and from 1 to 1000 places', () => {
+    const group = 'g'.repeat(200)
+    expect(concurrencyOf({ group, limit: 1 })).toEqual({ group, limit: 1, on: 'queue' })
+    expect(concurrencyOf({ group: 'g', limit: 1000, on: 'refuse' })).toEqual({ group: 'g', limit: 1000, on: 'refuse' })
+    expect([undefined, null].map(concurrencyOf)).toEqual([null, null])
+  })
+
+  test.each<[unknown, string]>([
+    [[], 'concurrency must be an object with group, limit and on, not []'],
+    [5, 'concurrency must be an object with group, limit and on, not 5'],
+    [{}, 'concurrency.group must be a text of at most 200 characters'],
+    [{ group: '' }, 'concurrency.group must be a text of at most 200 characters, not ""'],
+    [{ group: '  ' }, 'concurrency.group must be a text of at most 200 characters, not "  "'],
+    [{ group: 7 }, 'concurrency.group must be a text of at most 200 characters, not 7'],
+    [{ group: 'g'.repeat(201) }, 'concurrency.group must be a text of at most 200 characters'],
+    [{ group: 'a$(b)' }, 'concurrency.group cannot hold a placeholder, it is a fixed text, not "a$(b)"'],
+    [{ group: 'g', limit: 0 }, 'concurrency.limit must be a whole number from 1 to 1000, not 0'],
+    [{ group: 'g', limit: 1001 }, 'concurrency.limit must be a whole number from 1 to 1000, not 1001'],
+    [{ group: 'g', limit: 1.5 }, 'concurrency.limit must be a whole number from 1 to 1000, not 1.5'],
+    [{ group: 'g', limit: '2' }, 'concurrency.limit must be a whole number from 1 to 1000, not "2"'],
+    [{ group: 'g', on: 'wait' }, 'concurrency.on must be queue or refuse, not "wait"'],
+    [{ group: 'g', more: 1 }, 'concurrency.more is unknown: there are group, limit and on, not 1'],
+  ])('%j is refused', (given, reason) => {
+    expect(() => concurrencyOf(given)).toThrow(reason)
+  })
+
+  test('without a name is told so, and no value is shown that nobody gave', () => {
+    expect(() => concurrencyOf({ limit: 2 })).toThrow(/characters$/)
   })
 })
 

@@ -5,8 +5,8 @@ import { isPlainObject } from './plain.js'
 
 type Container = Record<PathStep, unknown> | unknown[]
 
-/** The types of fields whose complete value is sent. */
-const WHOLE: ReadonlySet<Field['type']> = new Set(['expression', 'file', 'list', 'yaml', 'datetime'])
+/** The types of fields whose complete value is sent, besides dates. */
+const WHOLE: ReadonlySet<Field['type']> = new Set(['expression', 'file', 'list', 'yaml'])
 
 /**
  * A field's value in the shape for the playbook: a choice is reduced to its value column, and a month counts from one.
