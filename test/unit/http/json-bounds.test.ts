@@ -69,6 +69,7 @@ test.each([
     ['', ''],
     ['[', ']'],
     ['[true,false,null,', ',1]'],
+    ['["",', ',"\\""]'],
     ['{"a":', ',"b":1152921504606846977}'],
   ]) {
     const bounds = createJsonBounds()
