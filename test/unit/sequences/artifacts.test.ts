@@ -75,6 +75,7 @@ describe('artifacts', () => {
     const whole = stats({ big: 'b' })
     const torn = gathered(stats({ big: 'a' }), stats(data, {}, cut('ansible_stats.data.big')), whole)
     expect(torn.artifacts).not.toHaveProperty('big')
+    expect(torn.lost).toContain("'big', which was too large for an event")
     const anew = gathered(
       stats(data, {}, cut('ansible_stats.data.big')),
       stats({ big: 'b' }, { aggregate: false }),
@@ -90,6 +91,31 @@ describe('artifacts', () => {
     const event = { type: 'runner_on_ok', action: 'ansible.builtin.set_stats', result: { censored: 'hidden' } }
     expect(gathered(event)).toEqual({ artifacts: {}, lost: ['what was published under no_log'] })
     expect(gathered({ ...event, action: 'command' }).lost).toEqual([])
+  })
+
+  it('of which one was cut stay left out when later ones are put to them', () => {
+    const cut = stats({ big: 'abc…' }, {}, { _cut: [{ path: 'ansible_stats.data.big', bytes: 1 }] })
+    const lost = ["'big', which was too large for an event"]
+    expect(gathered(cut, stats({ big: 'b' }), stats({ big: 'c' }))).toEqual({ artifacts: {}, lost })
+  })
+
+  it('that are maps are put together only where both are maps', () => {
+    const maps = (first: unknown, second: unknown) =>
+      gathered(stats({ map: first }), stats({ map: second })).artifacts.map
+    expect(maps({ a: { x: 1 } }, { a: 2 })).toEqual({ a: 2 })
+    expect(maps({ a: 2 }, { a: { x: 1 } })).toEqual({ a: { x: 1 } })
+    expect(maps({ a: [1] }, { a: { x: 1 } })).toEqual({ a: { x: 1 } })
+  })
+
+  it('have a limit of just 1 MiB as JSON', () => {
+    // Braces around it, two quotes, a colon and a comma for each value.
+    const value = (characters: number) => 'x'.repeat(characters - 'k'.length - 2 - 4 - 2)
+    const limit = 1024 * 1024
+    expect(gathered(stats({ k: value(limit) }))).toEqual({ artifacts: { k: value(limit) }, lost: [] })
+    expect(gathered(stats({ k: value(limit + 1) }))).toEqual({
+      artifacts: {},
+      lost: ["'k', which was too large"],
+    })
   })
 
   it('have a limit together: the largest values are left out', () => {

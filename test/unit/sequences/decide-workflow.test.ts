@@ -33,6 +33,26 @@ describe('links', () => {
     expect(decideWorkflow(nodes, facts)).toEqual({ start: ['a'], changes: [], ask: null, end: null })
   })
 
+  it('a skipped node fires its links for a success and for any end, and not those for a failure', () => {
+    const links = { success: ['onSuccess'], failure: ['onFailure'], always: ['onEither'] }
+    const nodes = [playbook('a', links), ...['onSuccess', 'onFailure', 'onEither'].map((name) => playbook(name))]
+    const skipped = { status: 'skipped', reason: null, isRejected: false } as const
+    const decision = decideWorkflow(nodes, { nodes: new Map([['a', skipped]]), isConditionMet: () => true })
+    expect(decision).toMatchObject({ start: ['onSuccess', 'onEither'], changes: [{ identifier: 'onFailure' }] })
+  })
+
+  it('a workflow ends in the same decision as the last nodes that do not run', () => {
+    const nodes = [playbook('a', { failure: ['b'] }), playbook('b', { success: ['c'] }), playbook('c')]
+    const ended = { status: 'success', reason: null, isRejected: false } as const
+    expect(decideWorkflow(nodes, { nodes: new Map([['a', ended]]), isConditionMet: () => true })).toMatchObject({
+      changes: [
+        { identifier: 'b', status: 'do not run' },
+        { identifier: 'c', status: 'do not run' },
+      ],
+      end: success,
+    })
+  })
+
   it('a node whose only parents do not run does not run either', () => {
     covers('workflow.do-not-run')
     const nodes = [playbook('a', { failure: ['b'] }), playbook('b', { always: ['c'] }), playbook('c')]
@@ -85,6 +105,23 @@ describe('the end', () => {
     expect(run.decision.end).toEqual({ status: 'failed', reason })
   })
 
+  it('names the first node that failed, how many more there are, and why', () => {
+    const end = (...facts: readonly (readonly ['failed' | 'aborted', string | null])[]) =>
+      decideWorkflow(
+        facts.map((_, index) => playbook(`n${index}`)),
+        {
+          nodes: new Map(
+            facts.map(([status, reason], index) => [`n${index}`, { status, reason, isRejected: false }] as const),
+          ),
+          isConditionMet: () => true,
+        },
+      ).end?.reason
+    expect(end(['failed', null])).toBe("The node 'n0' failed")
+    expect(end(['aborted', 'why'])).toBe("The node 'n0' was aborted: why")
+    expect(end(['failed', 'why'], ['aborted', null])).toBe("The node 'n0' failed (and 1 more): why")
+    expect(end(['aborted', null], ['failed', null], ['failed', null])).toBe("The node 'n0' was aborted (and 2 more)")
+  })
+
   it.each([{ failure: ['b'] }, { always: ['b'] }])('a handled failure does not fail the workflow (%j)', (links) => {
     const run = new Run([playbook('a', links), playbook('b')]).advance().end('a', 'failed').advance()
     run.end('b', 'success').advance()
@@ -115,6 +152,30 @@ describe('approvals', () => {
     run.advance().end('ask', 'rejected').advance()
     expect(run.statuses()).toEqual({ ask: 'failed', work: 'do not run', more: 'do not run' })
     expect(run.decision.end).toEqual({ status: 'rejected', reason: 'rejected' })
+  })
+
+  it.each(['running', 'approve'] as const)('a rejection ends the workflow after what is still %s', (status) => {
+    const nodes = [approval('ask'), playbook('work'), playbook('later'), approval('more')]
+    const decide = (work: 'running' | 'approve' | 'success') =>
+      decideWorkflow(nodes, {
+        nodes: new Map([
+          ['ask', { status: 'failed', reason: 'rejected by ann', isRejected: true }],
+          ['work', { status: work, reason: null, isRejected: false }],
+        ]),
+        isConditionMet: () => true,
+      })
+    const changes = ['later', 'more'].map((identifier) => ({
+      identifier,
+      status: 'do not run',
+      reason: "'ask' was rejected",
+    }))
+    expect(decide(status)).toEqual({ start: [], changes, ask: null, end: null })
+    expect(decide('success')).toEqual({
+      start: [],
+      changes,
+      ask: null,
+      end: { status: 'rejected', reason: 'rejected by ann' },
+    })
   })
 
   it('an approval that is not given in time is a failure like any other', () => {
