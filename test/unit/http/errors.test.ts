@@ -136,37 +136,17 @@ test('values that a schema refuses are named by their place', async () => {
   ])
 })
 
+test('a path that is not there has an error of the same shape', async () => {
+  const answer = await app.inject('/nothing')
+  expect([answer.statusCode, answer.json<unknown>()]).toEqual([
+    404,
+    { error: 'There is nothing at this path', code: 'unknown_route' },
+  ])
+})
+
 test('only the connection of the request itself that breaks is no failure', async () => {
   const gone = Object.assign(new Error('gone'), { code: 'ECONNRESET' })
   expect(await answerTo(gone)).toMatchObject({ status: 500, failures: 1 })
-})
-
-/** What a handler of the service sends over a connection until the connection ends. */
-async function heard(handle: (socket: Socket) => void): Promise<string> {
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    socket.on('error', () => undefined)
-    handle(socket)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true })
-  let text = ''
-  client.setEncoding('utf8').on('data', (piece: string) => (text += piece))
-  await once(client, 'end')
-  client.destroy()
-  server.close()
-  await once(server, 'close')
-  return text
-}
-
-test.each([
-  ['HPE_HEADER_OVERFLOW', 431],
-  ['ERR_HTTP_REQUEST_TIMEOUT', 408],
-  ['HPE_INVALID_METHOD', 400],
-])('bytes that are no request have an answer, and the connection ends: %s', async (code, status) => {
-  const answer = await heard((socket) => answerBrokenRequest(Object.assign(new Error(), { code }), socket))
-  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-  expect(answer).toContain('connection: close')
-  expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'invalid_request' })
 })
 
 /** A connection that notes what is done with it. */
@@ -197,10 +177,38 @@ test.each([
   expect(socket.done).toEqual(done)
 })
 
+/** What a handler of the service sends over a connection until the connection ends. */
+async function heard(handle: (socket: Socket) => void): Promise<string> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => undefined)
+    handle(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true })
+  let text = ''
+  client.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+  await once(client, 'end')
+  client.destroy()
+  server.close()
+  await once(server, 'close')
+  return text
+}
+
+test.each([
+  ['HPE_HEADER_OVERFLOW', 431],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 408],
+  ['HPE_INVALID_METHOD', 400],
+])('bytes that are no request have an answer, and the connection ends: %s', async (code, status) => {
+  const answer = await heard((socket) => answerBrokenRequest(Object.assign(new Error(), { code }), socket))
+  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(answer).toContain('connection: close')
+  expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'invalid_request' })
+})
+
 test('a request whose body does not come is answered, and its connection is closed in any case', async () => {
-  expect(await heard(answerStalledRequest)).toMatch(/^HTTP\/1.1 408 [^]*body_stalled/)
   const [open, half] = [fake(true), fake(false)]
   answerStalledRequest(asSocket(open))
   answerStalledRequest(asSocket(half))
   expect([open.done, half.done]).toEqual([['write', 'destroy soon'], ['destroy soon']])
+  expect(await heard(answerStalledRequest)).toMatch(/^HTTP\/1.1 408 [^]*body_stalled/)
 })
