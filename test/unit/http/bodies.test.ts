@@ -15,7 +15,7 @@ let app: FastifyInstance
 /** What the handler of a route saw last. */
 let seen: { body: unknown; hasTurn: boolean; hasShare: boolean; rounds: number } | null = null
 /** Rounds of the event loop since the last byte of the body was read. */
-let rounds = 0
+let counted = { rounds: 0 }
 
 beforeAll(async () => {
   app = fastify()
@@ -26,10 +26,11 @@ beforeAll(async () => {
   })
   app.addHook('preParsing', async (_request, _reply, payload) => {
     payload.once('end', () => {
-      rounds = 0
+      const own = { rounds: 0 }
+      counted = own
       const count = () => {
-        rounds += 1
-        if (rounds < 20) setImmediate(count)
+        own.rounds += 1
+        if (own.rounds < 20) setImmediate(count)
       }
       setImmediate(count)
     })
@@ -41,7 +42,7 @@ beforeAll(async () => {
       body: request.body,
       hasTurn: request.endBodyTurn !== null,
       hasShare: request.bodyShare !== null,
-      rounds,
+      rounds: counted.rounds,
     }
     return 'done'
   }
