@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { listText, streamOf, withText } from '../../../control-plane/src/http/route/long-answer.js'
+
+async function* each<Item>(...items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items
+}
+
+async function partsOf(text: AsyncGenerator<string>): Promise<string[]> {
+  const parts: string[] = []
+  for await (const part of text) parts.push(part)
+  return parts
+}
+
+const jsonOf = async (text: AsyncGenerator<string>) => JSON.parse((await partsOf(text)).join('')) as unknown
+
+describe('a list that comes page by page', () => {
+  test.each<[string, object[][]]>([
+    ['no page', []],
+    ['an empty page', [[]]],
+    ['one record', [[{ a: 1 }]]],
+    ['several pages', [[{ a: 1 }, { a: 2 }], [{ a: 3 }]]],
+    ['empty pages between others', [[], [{ a: 1 }], [], [{ a: 2 }], []]],
+  ])('is one JSON list with the number of its records: %s', async (_what, pages) => {
+    const records = pages.flat()
+    expect(await jsonOf(listText(each(...pages)))).toEqual({ records, count: records.length })
+    expect(await jsonOf(listText(pages, { next: null, 'a"b': [1] }))).toEqual({
+      records,
+      count: records.length,
+      next: null,
+      'a"b': [1],
+    })
+  })
+
+  test('takes pages that are written already', async () => {
+    const pages = [{ count: 2, text: '{"a":1},{"a":2}' }, { count: 0, text: '' }, [{ a: 3 }]]
+    expect(await jsonOf(listText(pages))).toEqual({ records: [{ a: 1 }, { a: 2 }, { a: 3 }], count: 3 })
+  })
+
+  test('gives other requests their turn after each page', async () => {
+    let rounds = 0
+    const count = () => {
+      rounds += 1
+      if (rounds < 100) setImmediate(count)
+    }
+    setImmediate(count)
+    const pages = Array.from({ length: 10 }, (_, a) => [{ a }])
+    await partsOf(listText(pages))
+    const passed = rounds
+    rounds = 100
+    expect(passed).toBeGreaterThanOrEqual(10)
+  })
+})
+
+describe('an object with a long text', () => {
+  test('is one JSON object, with the text as its last member', async () => {
+    const shared = { deep: [1, 'x'] }
+    const object = { a: 1, b: null, 'c"': shared, d: shared, e: 'text' }
+    expect(await jsonOf(withText(object, 'out"put', each('a"\n', '', 'b\\')))).toEqual({
+      ...object,
+      'out"put': 'a"\nb\\',
+    })
+    expect(await jsonOf(withText({}, 'output', each()))).toEqual({ output: '' })
+  })
+
+  test('comes in parts of 64 KiB', async () => {
+    // A brace, the name with quotes and a colon, quotes around the value, and a comma.
+    const member = (characters: number) => 'x'.repeat(characters - '{"a":"",'.length)
+    const short = { a: member(64 * 1024 - 1) }
+    const long = { a: member(64 * 1024), b: 1 }
+    expect(await partsOf(withText(short, 'output', each()))).toHaveLength(1)
+    const parts = await partsOf(withText(long, 'output', each('t')))
+    expect(parts[0]).toHaveLength(64 * 1024)
+    expect(JSON.parse(parts.join(''))).toEqual({ ...long, output: 't' })
+  })
+})
+
+describe('an answer that is made while it is read', () => {
+  const textOf = async (stream: AsyncIterable<unknown>) => {
+    let text = ''
+    for await (const part of stream) text += String(part)
+    return text
+  }
+
+  test('has all parts, however many and long they are', async () => {
+    expect(await textOf(await streamOf(each()))).toBe('')
+    expect(await textOf(await streamOf(each('a', 'b', 'c')))).toBe('abc')
+    const parts = Array.from({ length: 5 }, () => 'x'.repeat(512 * 1024))
+    expect((await textOf(await streamOf(each(...parts)))).length).toBe(5 * 512 * 1024)
+  })
+
+  test('fails at once when its first part fails, so that an error can still be answered', async () => {
+    // eslint-disable-next-line require-yield
+    async function* broken(): AsyncGenerator<string> {
+      throw new Error('the database is away')
+    }
+    await expect(streamOf(broken())).rejects.toThrow('the database is away')
+  })
+
+  test('is not read on when its reader leaves', async () => {
+    let isEnded = false
+    async function* parts(): AsyncGenerator<string> {
+      try {
+        for (let at = 0; at < 1000; at += 1) yield 'x'.repeat(1024)
+      } finally {
+        isEnded = true
+      }
+    }
+    const stream = await streamOf(parts())
+    for await (const _ of stream) break
+    expect([isEnded, stream.destroyed]).toEqual([true, true])
+  })
+})
