@@ -145,7 +145,7 @@ async function* blocksOf(
   let position = start
   let tail = Buffer.alloc(0)
   function* full(least: number) {
-    while (length >= least && length > 0) {
+    while (length >= least) {
       const all = Buffer.concat(held)
       const block = all.subarray(0, OUTPUT_BLOCK_BYTES)
       yield { block, start: position, tail }

@@ -152,7 +152,7 @@ class Feeds implements OutputFeeds {
         if (read >= READ_BYTES) break
       }
     }
-    while (feed.pieces.length > 1 && feed.end - feed.start - (feed.pieces[0]?.length ?? 0) >= RING_BYTES) {
+    while (feed.end - feed.start - (feed.pieces[0]?.length ?? 0) >= RING_BYTES) {
       feed.start += feed.pieces.shift()?.length ?? 0
     }
     return feed.end >= end
