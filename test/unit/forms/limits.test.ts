@@ -92,6 +92,41 @@ test('the time between two looks counts, unless they are far apart', () => {
   expect(countTime({ ...job, ranMs: 19_000 }, 101_000)).toEqual({ ranMs: 20_000, isOver: true })
 })
 
+test.each([
+  // After 5 seconds the time is stored, after more than 10 it does not count, and a job ends exactly at its limit.
+  [4999, null],
+  [5000, { ranMs: 5000, isOver: false }],
+  [10_000, { ranMs: 10_000, isOver: false }],
+  [10_001, { ranMs: 0, isOver: false }],
+  [0, null],
+  [-1, null],
+])('a look %i ms after the one before', (passed, counted) => {
+  expect(countTime({ limitMs: 60_000, ranMs: 0, countedAt: 100_000 }, 100_000 + passed)).toEqual(counted)
+})
+
+test.each([
+  [999, null],
+  [1000, { ranMs: 60_000, isOver: true }],
+  [1001, { ranMs: 60_001, isOver: true }],
+])('of a job that has one second left is made %i ms later', (passed, counted) => {
+  expect(countTime({ limitMs: 60_000, ranMs: 59_000, countedAt: 0 }, passed)).toEqual(counted)
+})
+
+test.each([
+  [1, '0 seconds'],
+  [500, '1 second'],
+  [59_000, '59 seconds'],
+  [60_000, '1 minute'],
+  [61_000, '61 seconds'],
+  [3_540_000, '59 minutes'],
+  [3_660_000, '61 minutes'],
+  [7_200_000, '2 hours'],
+  [86_400_000, '1 day'],
+  [90_000_000, '25 hours'],
+])('%i ms are written as %s', (ms, words) => {
+  expect(durationWords(ms)).toBe(words)
+})
+
 test('a time limit is written in its largest unit', () => {
   expect([1000, 90_000, 1_800_000, 3_600_000, 172_800_000].map(durationWords)).toEqual([
     '1 second',

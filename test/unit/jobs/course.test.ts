@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Course, LETTERS } from '../../../control-plane/src/jobs/course/course.js'
 
+const EMPTY = { type: 'playbook_on_task_start', play: null, host: null, time: '2026-01-01T00:00:00.000Z' }
+
 /** A course that is told events in order, with a second between them. */
 function told() {
   const course = new Course()
@@ -125,5 +127,21 @@ describe('the course of a run', () => {
     const { length } = course.records
     take('playbook_on_task_start', { task: 'late', says: { task_uuid: 'late' } })
     expect(course.records).toHaveLength(length)
+  })
+  test('is kept completely up to 24 Mi characters, and not with one more', () => {
+    // A record counts 400 in addition to its texts.
+    const most = 24 * 1024 * 1024 - 400
+    for (const [length, isComplete] of [
+      [most, true],
+      [most + 1, false],
+    ] as const) {
+      const { course, take } = told()
+      take('playbook_on_task_start')
+      const { length: records } = course.records
+      const task = 'x'.repeat(length - 400)
+      course.take({ ...EMPTY, position: 2, task, line: Buffer.from('{}') })
+      expect([course.weight, course.isComplete]).toEqual([length + 400, isComplete])
+      expect(course.records).toHaveLength(records + 1)
+    }
   })
 })
