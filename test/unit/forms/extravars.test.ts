@@ -1,76 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Caller } from '../../../control-plane/src/auth/sessions/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../../../control-plane/src/errors.js'
 import type { AnsibleForm } from '../../../control-plane/src/forms/form.js'
 import { parseField } from '../../../control-plane/src/forms/fields/parse-field.js'
 import { ofClient, playbookVariables, userVariable } from '../../../control-plane/src/jobs/launch/extravars.js'
 import { MASK, maskValues } from '../../../control-plane/src/jobs/secrets/masking.js'
 import { covers } from '../../interface/covers.js'
-
-const caller: Caller = {
-  id: 7,
-  username: 'ann',
-  type: 'local',
-  email: null,
-  groups: ['local/ops'],
-  roles: ['default'],
-  options: {
-    allowVerboseMode: true,
-    allowJobRelaunch: false,
-    showAllJobLogs: false,
-    manageAllJobs: false,
-    allowApiTokens: false,
-  },
-  isAdmin: false,
-  tokenScopes: null,
-  scopes: null,
-  passwordMustChange: false,
-  isLaterOfName: false,
-  rolesWithheld: [],
-  pageOptions: {},
-  allowedRunners: null,
-  allowedCredentials: null,
-  sessionId: 's',
-}
-
-function form(changes: Partial<AnsibleForm> = {}): AnsibleForm {
-  return {
-    type: 'ansible',
-    name: 'f',
-    roles: ['default'],
-    description: null,
-    categories: [],
-    runner: null,
-    abortable: true,
-    allowRelaunch: true,
-    timeoutMs: null,
-    concurrency: null,
-    notifications: null,
-    source: {},
-    playbook: 'site.yml',
-    playbookSubPath: null,
-    inventory: [],
-    tags: null,
-    limit: null,
-    check: false,
-    diff: false,
-    verbose: false,
-    keepExtravars: false,
-    playbookFiles: null,
-    allowJinjaInExtravars: false,
-    fields: [],
-    wizard: [],
-    launchValidation: null,
-    userExtravars: null,
-    varsFiles: [],
-    approval: null,
-    credentials: {},
-    ansibleCredentials: null,
-    vaultCredentials: null,
-    passwordFields: [],
-    ...changes,
-  }
-}
+import { caller, form } from '../jobs/launch-parts.js'
 
 const fields = (...names: string[]) => names.map((name) => parseField({ name }))
 const build = (form: AnsibleForm, sent: Record<string, unknown>, by = caller) =>
