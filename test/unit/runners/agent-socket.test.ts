@@ -1,41 +1,5 @@
-import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import type { WebSocket } from 'ws'
-import { AgentSocket } from '../../../control-plane/src/runners/socket/agent-socket.js'
-
-/** What the product does with the library's socket, noted in order. */
-class FakeSocket extends EventEmitter {
-  readonly done: string[] = []
-  lastPing: Buffer = Buffer.alloc(0)
-  readonly bufferedAmount = 0
-  pause = () => this.done.push('pause')
-  resume = () => this.done.push('resume')
-  pong = () => this.done.push('pong')
-  terminate = () => this.done.push('terminate')
-  close = (code: number) => this.done.push(`close ${code}`)
-  ping = (mark: Buffer) => {
-    this.lastPing = mark
-  }
-}
-
-/** A socket whose clock only the test moves. */
-function opened() {
-  const fake = new FakeSocket()
-  const network = Object.assign(new EventEmitter(), { bytesRead: 0 })
-  const heard: (string | number)[] = []
-  const listener = {
-    message: (message: string | Buffer) => heard.push(message.length),
-    ended: () => heard.push('ended'),
-    gone: () => heard.push('gone'),
-  }
-  const time = { ms: 0 }
-  // The methods of the library that this class uses are those above.
-  const socket = new AgentSocket(fake as unknown as WebSocket, network, listener, 60_000, () => time.ms)
-  const send = (text: string, times = 1) => {
-    for (let count = 0; count < times; count += 1) fake.emit('message', Buffer.from(text), false)
-  }
-  return { fake, network, heard, socket, time, send }
-}
+import { opened } from './opened-socket.js'
 
 test('the answer to its own ping shows that the other side is alive', async () => {
   const { fake, socket } = opened()
