@@ -34,6 +34,14 @@ describe('a pool that groups share', () => {
     expect(addAll(pool, ['d1'])).toEqual(['b1'])
   })
 
+  test('a group that everybody has left is no group any more', () => {
+    const pool = new FairPool<string>({ most: 2, mostOfGroup: 9, reserveOf: (group) => (group === 'a' ? 5 : 0) })
+    addAll(pool, ['b1'])
+    pool.delete('b1')
+    expect(addAll(pool, ['a1', 'a2', 'a3'])).toEqual([null, null, 'a1'])
+    expect(pool.size).toBe(2)
+  })
+
   test('who leaves makes room, and whoever comes again is its youngest member', () => {
     const pool = new FairPool<string>(LIMITS)
     addAll(pool, ['a1', 'a2', 'a3'])

@@ -202,6 +202,7 @@ describe('the statuses of runners', () => {
     await settled()
     expect([state.writes, vi.getTimerCount()]).toEqual([1, 0])
     vi.advanceTimersByTime(2000)
+    void statuses.close()
     await settled()
     expect(state.writes).toBe(1)
   })

@@ -37,6 +37,8 @@ describe('a place in the list of requests', () => {
   test('a full list with everybody there loses the newest one of the largest address', () => {
     expect(placeIn([2], [2], [2], [3])).toBe(3)
     expect(placeIn([2], [3], [3], [4])).toBe(3)
+    // Of two that are alike, the one that asked first.
+    expect(placeIn([2], [2], [3], [3])).toBe(2)
   })
 
   test('the largest address must have more than the new one would have', () => {

@@ -69,6 +69,20 @@ test('of very many addresses the oldest are forgotten, and not before', () => {
   for (let index = 1; index < 10_000; index += 1) mayAsk(index)
   expect(mayAsk(0)).toBe(false)
   expect([mayAsk(10_000), mayAsk(0)]).toEqual([true, true])
+  // The first thousand were forgotten, and the next one was not.
+  expect([mayAsk(1000), mayAsk(1000)]).toEqual([true, false])
+  expect([mayAsk(999), mayAsk(999)]).toEqual([true, true])
   // An address that came late is remembered.
   expect([mayAsk(9999), mayAsk(9999)]).toEqual([true, false])
+})
+
+test('addresses that sent nothing for a while are forgotten before those that still count', () => {
+  let now = 0
+  const strangers = createStrangers({ burst: 2, perSecond: 1 }, () => now)
+  const mayAsk = (index: number) =>
+    strangers.mayAsk({ address: `10.0.${index >> 8}.${index & 255}` } as unknown as AgentConnection)
+  for (let index = 0; index < 10_000; index += 1) mayAsk(index)
+  now = 1500
+  for (let count = 0; count < 3; count += 1) mayAsk(0)
+  expect([mayAsk(10_000), mayAsk(0)]).toEqual([true, false])
 })
