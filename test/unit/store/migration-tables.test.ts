@@ -8,7 +8,7 @@ import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-
 /**
  * Databases of users were made by the steps of the releases before. A step that is changed afterwards would give new
  * databases another shape than theirs. So every table, key and index is written down in tables.sql. After a new step,
- * `npx vitest run test/unit/store/tables -u` writes it anew.
+ * `npx vitest run test/unit/store/migration-tables -u` writes it anew.
  */
 test('a new database has the tables, keys and indexes that are written down', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-tables-'))
