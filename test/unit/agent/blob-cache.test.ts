@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type BlobCache, openBlobCache, UnusableBlobError } from '../../../runner-agent/src/files/blob-cache.js'
 import { sha256Of } from '../../agent/fake-control-plane.js'
+import { openFilesBelow } from '../../agent/open-files.js'
 
 const HOUR_MS = 3_600_000
 let state: string
@@ -100,6 +101,7 @@ describe('a file of the cache', () => {
     const sha256 = put(cache, 'whole')
     writeFileSync(pathOf(sha256), 'other')
     await expect(cache.read(sha256)).rejects.toThrow(UnusableBlobError)
+    expect(openFilesBelow(state)).toEqual([])
     expect(await cache.has(sha256)).toBe(false)
     expect(cache.bytes()).toBe(0)
     await expect(cache.read(sha256)).rejects.toThrow(UnusableBlobError)
@@ -112,6 +114,7 @@ describe('a file of the cache', () => {
     await cache.copyTo(sha256, destination, 0o640)
     expect(statSync(destination).mode & 0o777).toBe(0o640)
     expect(readFileSync(destination, 'utf8')).toBe('whole')
+    expect(openFilesBelow(state)).toEqual([])
     rmSync(destination)
     writeFileSync(pathOf(sha256), 'other')
     await expect(cache.copyTo(sha256, destination, 0o640)).rejects.toThrow(UnusableBlobError)
@@ -146,8 +149,10 @@ describe('a file on its way into the cache', () => {
     incoming.append(Buffer.from('who'))
     incoming.append(Buffer.from('le'))
     expect(incoming.received).toBe(5)
+    expect(openFilesBelow(state)).toHaveLength(1)
     incoming.discard()
     incoming.discard()
+    expect(openFilesBelow(state)).toEqual([])
     expect(incoming.finish()).toBe(false)
     expect(incomingNames()).toEqual([])
     expect(await cache.has(sha256)).toBe(false)
@@ -159,6 +164,7 @@ describe('a file on its way into the cache', () => {
     const incoming = cache.receive(sha256)
     incoming.append(Buffer.from('whole'))
     expect(incoming.finish()).toBe(true)
+    expect(openFilesBelow(state)).toEqual([])
     incoming.discard()
     expect((await cache.read(sha256)).toString()).toBe('whole')
     expect(incoming.finish()).toBe(false)

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openUploadStore, type UploadStore } from '../../../runner-agent/src/files/upload-store.js'
 import { sha256Of } from '../../agent/fake-control-plane.js'
+import { openFilesBelow } from '../../agent/open-files.js'
 
 /** Uploaded files of jobs while they are not whole yet. */
 const DAY_MS = 24 * 3_600_000
@@ -51,6 +52,15 @@ describe('an upload that comes in', () => {
     expect(statSync(join(folder, HASH)).mode & 0o777).toBe(0o600)
     const other = sha256Of(Buffer.from('other'))
     expect(await bring(CONTENT, other)).toBe(false)
+  })
+
+  test('is open only while somebody works at it', async () => {
+    const incoming = await store.resume(HASH, CONTENT.length, NEVER)
+    expect(openFilesBelow(state)).toHaveLength(1)
+    incoming.suspend()
+    expect(openFilesBelow(state)).toEqual([])
+    await bring(CONTENT)
+    expect(openFilesBelow(state)).toEqual([])
   })
 
   test('goes on after the bytes that an earlier connection has brought', async () => {

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { effectiveMaxJobs, type OfferFacts, refusalOf } from '../../../runner-agent/src/jobs/offer-refusal.js'
+
+const FREE: OfferFacts = {
+  problem: null,
+  hostProblem: null,
+  draining: false,
+  maxJobs: 3,
+  slotsTaken: 0,
+  spooledJobs: 0,
+  spoolBytes: 0,
+  spoolMaxBytes: 1000,
+}
+
+test.each<[string, Partial<OfferFacts>, string | null]>([
+  ['that has room', {}, null],
+  ['with one free slot', { slotsTaken: 2 }, null],
+  ['whose slots are all taken', { slotsTaken: 3 }, 'busy'],
+  ['with more jobs than a new limit', { slotsTaken: 4 }, 'busy'],
+  ['without a limit', { maxJobs: 0, slotsTaken: 500 }, null],
+  ['whose spool is just full', { spoolBytes: 1000 }, null],
+  ['whose spool has a byte too many', { spoolBytes: 1001 }, 'spool_full'],
+  ['with 4999 jobs in its spool', { spooledJobs: 4_999 }, null],
+  ['with 5000 jobs in its spool', { spooledJobs: 5_000 }, 'spool_full'],
+  ['that drains', { draining: true }, 'draining'],
+  ['that waits for a person', { problem: 'no Python' }, 'draining'],
+  ['whose host has a problem', { hostProblem: { code: 'spool_full', message: 'the disk is full' } }, 'spool_full'],
+])('a job that is offered to a runner %s is taken or refused', (_, change, code) => {
+  expect(refusalOf({ ...FREE, ...change })?.code ?? null).toBe(code)
+})
+
+test('what a person must do is said before all else, and then what is wrong with the host', () => {
+  const busy = { ...FREE, slotsTaken: 3, draining: true }
+  const hostProblem = { code: 'busy', message: 'no more files' } as const
+  expect(refusalOf({ ...busy, hostProblem, problem: 'no Python' })?.message).toBe('no Python')
+  expect(refusalOf({ ...busy, hostProblem })?.message).toBe('no more files')
+  expect(refusalOf(busy)?.message).toBe('the runner is stopping')
+  expect(refusalOf({ ...FREE, slotsTaken: 3 })?.message).toBe('3 jobs run already')
+})
+
+test.each([
+  [5, 0, 5],
+  [0, 0, 0],
+  [0, 4, 4],
+  [3, 4, 3],
+  [5, 4, 4],
+])('a limit of %i with at most %i jobs means %i', (limit, most, expected) => {
+  expect(effectiveMaxJobs(limit, most)).toBe(expected)
+})
