@@ -6,18 +6,23 @@ import { SourceProblem } from './question.js'
  * names them, because many services there trust everybody who can reach them. Of IPv6 only 2000::/3 belongs to the
  * internet. The test networks in it, Teredo and 6to4 count as private, too.
  */
-const PRIVATE_NETWORKS = {
-  4: `0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24,
-    192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3`,
-  6: '::/3, 4000::/2, 8000::/1, 2001::/32, 2001:db8::/32, 2002::/16',
-}
+const PRIVATE_NETWORKS = `
+  0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24,
+  192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3,
+  ::/3, 4000::/2, 8000::/1, 2001::/32, 2001:db8::/32, 2002::/16`
+
+/**
+ * Networks by the version of their addresses. They are apart, because one `BlockList` finds every IPv4 address in `::/3`:
+ * it takes 10.0.0.1 for `::ffff:10.0.0.1`.
+ */
+type Networks = Readonly<Record<'ipv4' | 'ipv6', BlockList>>
 
 /** The hosts that a setting such as REST_ALLOWED_HOSTS names. All texts are in lower case. */
 export interface HostRules {
   readonly names: ReadonlySet<string>
   /** `.example.com` for the entry `*.example.com`. */
   readonly suffixes: readonly string[]
-  readonly networks: BlockList
+  readonly networks: Networks
   readonly isEmpty: boolean
 }
 
@@ -51,7 +56,7 @@ export class HostRefused extends SourceProblem {}
 export function parseHostRules(text: string): HostRules {
   const names = new Set<string>()
   const suffixes: string[] = []
-  const networks = new BlockList()
+  const networks = { ipv4: new BlockList(), ipv6: new BlockList() }
   const entries = text.split(',').map((entry) => entry.trim().toLowerCase())
   for (const entry of entries.filter((one) => one !== '')) {
     const [address = '', bits] = entry.replace(/^\[|\]$/g, '').split('/')
@@ -59,7 +64,8 @@ export function parseHostRules(text: string): HostRules {
     if (version !== 0) {
       const length = bits === undefined ? (version === 4 ? 32 : 128) : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
       if (length < 0 || length > (version === 4 ? 32 : 128)) throw new Error(`${entry} is no network`)
-      networks.addSubnet(address, length, version === 4 ? 'ipv4' : 'ipv6')
+      const family = familyOf(version)
+      networks[family].addSubnet(address, length, family)
     } else if (/^\*(\.[a-z0-9_-]+)+$/.test(entry)) suffixes.push(entry.slice(1))
     else if (/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(entry)) names.add(entry)
     else throw new Error(`${entry} is no host name, address or network`)
@@ -67,8 +73,7 @@ export function parseHostRules(text: string): HostRules {
   return { names, suffixes, networks, isEmpty: entries.every((entry) => entry === '') }
 }
 
-/** Apart, because Node.js finds every IPv4 address in `::/3`: it takes one for `::ffff:10.0.0.1`. */
-const PRIVATE = { 4: parseHostRules(PRIVATE_NETWORKS[4]), 6: parseHostRules(PRIVATE_NETWORKS[6]) }
+const PRIVATE = parseHostRules(PRIVATE_NETWORKS)
 
 /**
  * Refuses a host by its name, before it is resolved.
@@ -92,7 +97,7 @@ export function refuseAddress(rules: AddressRules, host: string, address: string
   }
   if (isNamed(rules.allowed, host) || holds(rules.allowed.networks, real)) return
   if (!rules.allowed.isEmpty) throw new HostRefused(`the host ${host} is not in ${words.allowed}`)
-  if (holds(PRIVATE[isIP(real) === 4 ? 4 : 6].networks, real)) throw notPublic(host, real, words)
+  if (holds(PRIVATE.networks, real)) throw notPublic(host, real, words)
 }
 
 function notPublic(host: string, address: string, { allowed, who }: RuleWords): HostRefused {
@@ -107,9 +112,15 @@ function isNamed({ names, suffixes }: HostRules, host: string): boolean {
 }
 
 /** True also for a text that is no address: `refuseAddress` asks for the denied networks first, so it refuses such a text. */
-function holds(networks: BlockList, address: string): boolean {
+function holds(networks: Networks, address: string): boolean {
   const version = isIP(address)
-  return version === 0 || networks.check(address, version === 4 ? 'ipv4' : 'ipv6')
+  const family = familyOf(version)
+  return version === 0 || networks[family].check(address, family)
+}
+
+/** @param version as `isIP` says it */
+function familyOf(version: number): 'ipv4' | 'ipv6' {
+  return version === 4 ? 'ipv4' : 'ipv6'
 }
 
 /** Whether a name or an address is one of those that the rules name. A name is not looked up. */

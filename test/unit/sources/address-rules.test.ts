@@ -114,6 +114,12 @@ describe('without a setting, an address of the internet is asked', () => {
   )
 })
 
+test('a network of IPv6 neither allows nor denies an address of IPv4', () => {
+  expect(() => refuseAddress(rules('::/0'), 'inside.test', '10.0.0.1')).toThrow('is not in REST_ALLOWED_HOSTS')
+  expect(() => refuseAddress(rules('::/0'), 'inside.test', 'fd00::1')).not.toThrow()
+  expect(() => refuseAddress(rules('', '::/0'), 'public.test', '8.8.8.8')).not.toThrow()
+})
+
 describe('allowed addresses', () => {
   test('only those that the list names, by host, address or network', async () => {
     const secret = `http://inside.test:${target.port}/secret`
