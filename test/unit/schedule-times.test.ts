@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { nextStart, nextStarts, requireTiming } from '../../control-plane/src/schedules/times.js'
+
+const NOW = Date.UTC(2026, 0, 15, 12, 0)
+const MINUTE = 60_000
+const at = (cron: string, timeZone = 'UTC') => ({ cron, timeZone, onceAt: null })
+const once = (onceAt: number) => ({ cron: null, timeZone: 'UTC', onceAt })
+
+describe('the next start', () => {
+  test.each([
+    ['*/15 * * * *', [15, 30, 45]],
+    ['0 13 * * *', [60, 60 + 24 * 60, 60 + 48 * 60]],
+  ])('of %s is after the moment, not at it', (cron, minutes) => {
+    expect(nextStarts(at(cron), NOW, 3)).toEqual(minutes.map((count) => NOW + count * MINUTE))
+    expect(nextStart(at(cron), NOW)).toBe(NOW + (minutes[0] ?? 0) * MINUTE)
+  })
+
+  test('once is there until its moment', () => {
+    expect([nextStart(once(NOW), NOW - 1), nextStart(once(NOW), NOW)]).toEqual([NOW, null])
+    expect(nextStarts(once(NOW), NOW - 1, 5)).toEqual([NOW])
+  })
+
+  test('is at the time of the zone', () => {
+    expect(nextStart(at('0 14 * * *', 'Europe/Berlin'), NOW)).toBe(NOW + 60 * MINUTE)
+  })
+
+  test('in an hour that spring leaves out comes an hour later, and in one that autumn has twice comes once', () => {
+    const hour = (time: number | null) => new Date(time ?? 0).toISOString()
+    expect(hour(nextStart(at('30 2 * * *', 'Europe/Berlin'), Date.UTC(2026, 2, 28, 12)))).toBe(
+      '2026-03-29T01:30:00.000Z',
+    )
+    const autumn = nextStarts(at('30 2 * * *', 'Europe/Berlin'), Date.UTC(2026, 9, 24, 12), 2)
+    expect(autumn.map(hour)).toEqual(['2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'])
+  })
+})
+
+describe('a schedule', () => {
+  test.each([at('0 5 * * *'), at('*/5 1-3 * jan,mar mon#1'), at(' 0  5 * * * '), once(NOW + 1)])(
+    '%j can start',
+    (timing) => {
+      expect(() => requireTiming(timing, NOW)).not.toThrow()
+    },
+  )
+
+  test.each([
+    [{ cron: null, timeZone: 'UTC', onceAt: null }, 'schedule_time', 'A schedule has either cron or at'],
+    [{ cron: '0 5 * * *', timeZone: 'UTC', onceAt: NOW + 1 }, 'schedule_time', 'A schedule has either cron or at'],
+    [at('0 5 * * *', 'Nowhere/City'), 'schedule_time_zone', 'time_zone must be the name of a time zone'],
+    [at('0 0 5 * * *'), 'schedule_cron', 'cron has five parts'],
+    [at('0 5 * *'), 'schedule_cron', 'cron has five parts'],
+    [at('@daily'), 'schedule_cron', 'cron has five parts'],
+    [at('99 5 * * *'), 'schedule_cron', 'cron is not an expression that can be read'],
+    [at('0 0 31 2 *'), 'schedule_never', 'There is no day at which this cron expression starts anything'],
+    [once(NOW), 'schedule_never', 'at lies in the past'],
+  ])('%j is refused', (timing, code, words) => {
+    const refusal = expect.objectContaining({ code, message: expect.stringContaining(words) as string }) as Error
+    expect(() => requireTiming(timing, NOW)).toThrow(refusal)
+  })
+})
