@@ -47,6 +47,12 @@ function openBus() {
       await settled()
       held.move(1000)
     },
+    /** The letter under way is sent, and no time passes. */
+    async restingAfter() {
+      waiting.shift()?.done()
+      await settled()
+    },
+    timers: () => held.count(),
     messages: () => letters.flatMap((letter) => readLetter(letter)?.messages ?? []),
   }
 }
@@ -122,4 +128,56 @@ test('waiting messages are sent before the bus closes', async () => {
   bus.publish({ topic: 'queued', runner: 3 })
   expect(letters).toHaveLength(2)
   expect(messages()).toHaveLength(2)
+})
+
+test('a letter has as much as PostgreSQL takes, and at least one message', async () => {
+  const long = (bytes: number) => ({ topic: 'abort' as const, runner: 1, job: 1, run: 'x'.repeat(bytes) })
+  const empty = JSON.stringify(long(0)).length
+  const huge = openBus()
+  huge.bus.publish(long(8000))
+  expect(huge.messages()).toHaveLength(1)
+
+  const { bus, letters, sent } = openBus()
+  const countIn = (letter: number) => readLetter(letters[letter] ?? '')?.messages.length
+  bus.publish({ topic: 'live', name: 'jobs' })
+  // The two fill a letter to its last byte, each with what stands behind it.
+  bus.publish(long(3500 - empty - 1))
+  bus.publish({ ...long(3500 - empty - 1), job: 2 })
+  bus.publish(long(3500 - empty))
+  bus.publish({ ...long(3500 - empty - 1), job: 3 })
+  await sent()
+  expect(countIn(1)).toBe(2)
+  await sent()
+  expect(countIn(2)).toBe(1)
+  await sent()
+  expect(countIn(3)).toBe(1)
+})
+
+test('a failure is logged again after a letter was sent in between', async () => {
+  const { bus, warnings, sent } = openBus()
+  for (const how of ['failed', 'failed', 'done', 'failed'] as const) {
+    bus.publish({ topic: 'live', name: 'jobs' })
+    await sent(how)
+  }
+  expect(warnings).toHaveLength(2)
+})
+
+test('a bus that closes while it rests sends what waits at once, and nothing when nothing waits', async () => {
+  const resting = openBus()
+  resting.bus.publish({ topic: 'queued', runner: 1 })
+  await resting.restingAfter()
+  resting.bus.publish({ topic: 'queued', runner: 2 })
+  expect(resting.timers()).toBe(1)
+  const closed = resting.bus.close()
+  expect(resting.timers()).toBe(0)
+  // Once for the letter to begin, once for its end.
+  await resting.restingAfter()
+  await resting.restingAfter()
+  await closed
+  expect(resting.letters).toHaveLength(2)
+
+  const idle = openBus()
+  await idle.bus.close()
+  await idle.bus.close()
+  expect([idle.letters, idle.isClosed()]).toEqual([[], true])
 })

@@ -1,5 +1,7 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import { expect, test } from 'vitest'
-import { readYaml, YamlProblem } from '../../control-plane/src/yaml-text.js'
+import { problemWith, readYaml, YamlProblem } from '../../control-plane/src/yaml-text.js'
 
 const TEXT = `# What this is.
 ---
@@ -30,4 +32,50 @@ test.each([
   })()
   expect(problem).toBeInstanceOf(YamlProblem)
   expect((problem as YamlProblem).line).toBe(line)
+})
+
+test.each([
+  ['0x10', true],
+  ['0xFFFFFFFFFFFFFFFF', false],
+  ['0o17', true],
+  ['+5', true],
+  ['-.5', true],
+  ['5.', true],
+  ['1e3', true],
+  ['1e400', false],
+  ['.inf', false],
+  ['.nan', false],
+  ['9007199254740991', true],
+  ['9007199254740993', false],
+  ['0.1', true],
+  ['0.1000000000000000055511151231257827', false],
+  ['"9007199254740993"', true],
+  ['no number', true],
+])('the value %s can be kept: %s', (value, isKept) => {
+  if (isKept) expect(readYaml(`a: ${value}\n`).value).toBeTypeOf('object')
+  else expect(() => readYaml(`a: ${value}\n`)).toThrow(`line 1: the number ${value} cannot be kept digit by digit`)
+})
+
+test('the first number that cannot be kept is named, at most 60 characters of it', () => {
+  expect(() => readYaml(`a: 9007199254740993\nb: 9007199254740995\n`)).toThrow('line 1: the number 9007199254740993 ')
+  expect(() => readYaml(`a: ${'9'.repeat(70)}\n`)).toThrow(`the number ${'9'.repeat(60)} cannot`)
+})
+
+test('merged maps and aliases are read, and an alias of nothing is a mistake', () => {
+  expect(readYaml('a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: *a\n').value).toEqual({
+    a: { x: 1 },
+    b: { x: 1, y: 2 },
+    c: { x: 1 },
+  })
+  expect(() => readYaml('a: *nothing\n')).toThrow(YamlProblem)
+})
+
+test('a value that does not fit a schema is told with its place, and each reason once', () => {
+  const schema = Compile(
+    Type.Object({ 'a/b~c': Type.Optional(Type.Object({ x: Type.Integer() })), n: Type.Optional(Type.String()) }),
+  )
+  const problem = (value: unknown) => problemWith(schema, value)
+  expect(problem({})).toBeNull()
+  expect(problem({ 'a/b~c': { x: 1.5 } })).toEqual({ path: ['a/b~c', 'x'], reason: 'a/b~c.x must be integer' })
+  expect(problem(7)).toEqual({ path: [], reason: 'must be object' })
 })
