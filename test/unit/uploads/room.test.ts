@@ -144,6 +144,14 @@ describe('quotas', () => {
     await expect(rooms({ ofUser: 10, ofAll: 20 }).claim(3, 1)).rejects.toMatchObject({ code: 'upload_quota_of_all' })
   })
 
+  test('do not end an upload that goes on without growing', async () => {
+    const room = await rooms({ ofUser: 10, ofAll: 10 }).claim(1, 10)
+    await rooms().claim(1, 100)
+    now += 30_000
+    await room.extendTo(5)
+    expect((await claims())[0]).toMatchObject({ bytes: 10, touched_at: now })
+  })
+
   test('hold for an upload that grows, and what it asks for is not claimed', async () => {
     const room = await rooms({ ofUser: 2 * MIB, ofAll: 0 }).claim(1, 0)
     await room.extendTo(2 * MIB)
