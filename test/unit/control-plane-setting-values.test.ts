@@ -7,6 +7,13 @@ import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.j
 const read = (environment: Record<string, string>) =>
   readSettings({ environment, flags: {}, readFile: () => 'from a file, long enough' }, false)
 
+/** Settings that some secrets need beside them. */
+const BESIDE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  VAULT_TOKEN: { VAULT_ADDR: 'https://vault.example' },
+  VAULT_SECRET_ID: { VAULT_ADDR: 'https://vault.example', VAULT_ROLE_ID: 'role' },
+  SMTP_PASSWORD: { SMTP_HOST: 'mail.example', MAIL_FROM: 'jobs@example.com', SMTP_USER: 'jobs' },
+}
+
 describe('what is secret', () => {
   const names = Object.entries(CONTROL_PLANE_SETTINGS).flatMap(([name, setting]) => ('secret' in setting ? [name] : []))
 
@@ -23,12 +30,7 @@ describe('what is secret', () => {
     'METRICS_TOKEN',
   ])('%s is never shown, and a file may hold it', (name) => {
     const value = name === 'DATABASE_URL' ? 'sqlite:/hidden/place' : 'hidden value of a secret'
-    // Some secrets need a setting beside them.
-    const beside = {
-      VAULT_TOKEN: { VAULT_ADDR: 'https://vault.example' },
-      VAULT_SECRET_ID: { VAULT_ADDR: 'https://vault.example', VAULT_ROLE_ID: 'role' },
-      SMTP_PASSWORD: { SMTP_HOST: 'mail.example', MAIL_FROM: 'jobs@example.com', SMTP_USER: 'jobs' },
-    }[name]
+    const beside = BESIDE[name]
     const { settingsInForce } = read({ ...beside, [name]: value })
     expect(settingsInForce.find((setting) => setting.name === name)).toMatchObject({
       value: '********',
