@@ -81,6 +81,15 @@ test('an upload that is finished stays, with its row and without its claim', asy
   ])
 })
 
+test('an upload that becomes larger than it said takes more room', async () => {
+  const upload = await uploads(0).begin(ANN, { file: 5, body: 100 })
+  await upload.write(Buffer.alloc(100))
+  expect(await claims()).toMatchObject([{ bytes: 100 }])
+  await upload.write(Buffer.alloc(1))
+  expect(await claims()).toMatchObject([{ bytes: 100 + 1024 * 1024 }])
+  await upload.discard()
+})
+
 test('an upload that is discarded leaves neither file nor claim', async () => {
   const upload = await uploads(0).begin(ANN, { file: 5, body: 100 })
   await upload.write(Buffer.from('he'))
