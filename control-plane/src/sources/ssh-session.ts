@@ -33,25 +33,36 @@ export async function runOverSsh(asked: SshRun, signal: AbortSignal): Promise<st
   // Loaded when it is needed: most services never need it.
   const ssh = (await import('ssh2')).default
   const client = new ssh.Client()
+  const command: RunningCommand = { channel: null }
   try {
-    return await untilAborted(signal, runOn(client, asked, signal))
+    return await untilAborted(signal, runOn(client, asked, command))
   } finally {
+    // Before the end of the connection: nothing is sent after it.
+    if (command.channel) kill(client, command.channel)
     client.end()
     const cut = setTimeout(() => client.destroy(), END_MS)
     client.once('close', () => clearTimeout(cut))
   }
 }
 
-async function runOn(client: Client, asked: SshRun, signal: AbortSignal): Promise<string> {
+/** The channel of a command; null: it does not run yet, or no more. */
+interface RunningCommand {
+  channel: ClientChannel | null
+}
+
+async function runOn(client: Client, asked: SshRun, command: RunningCommand): Promise<string> {
   await connect(client, asked)
   const channel = await start(client, asked)
-  let runs = true
-  channel.once('exit', () => (runs = false))
-  try {
-    return await untilAborted(signal, outputOf(channel, asked.host))
-  } finally {
-    if (runs) channel.signal('KILL')
-  }
+  command.channel = channel
+  for (const end of ['exit', 'close']) channel.once(end, () => (command.channel = null))
+  return outputOf(channel, asked.host)
+}
+
+/** Asks the host to kill the command. The library itself sends no signal any more when the standard input is closed. */
+function kill(client: Client, channel: ClientChannel): void {
+  const { _protocol: protocol } = client as unknown as { _protocol: { signal(channel: number, name: string): void } }
+  const { outgoing } = channel as unknown as { outgoing: { id: number } }
+  protocol.signal(outgoing.id, 'KILL')
 }
 
 function connect(client: Client, { host, port, user, key, knownHosts }: SshRun): Promise<void> {
