@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { MAX_SECRETS_BYTES, NEWEST_CONTRACT, createIdentityKeys, openSecrets, publicKeyOf } from '@holdfast/protocol'
+import {
+  MAX_SECRETS_BYTES,
+  NEWEST_CONTRACT,
+  VAULTS_CONTRACT,
+  createIdentityKeys,
+  openSecrets,
+  publicKeyOf,
+} from '@holdfast/protocol'
 import { VaultProblem } from '../../../control-plane/src/credentials/hashicorp/request.js'
 import type { CredentialNeeds } from '../../../control-plane/src/credentials/job/needs.js'
 import { createJobSealing } from '../../../control-plane/src/credentials/job/sealing.js'
@@ -50,11 +57,15 @@ describe('the secrets of a job', () => {
   const target = { jobId: 1, runId: 'ab', fingerprint: 'f', sealingKey, contract: NEWEST_CONTRACT }
   const NOTHING: CredentialNeeds = { credentials: {}, ansibleCredentials: null, vaultCredentials: null }
 
-  async function sealed(needs: Partial<CredentialNeeds>, more: Partial<OpenCredential> = {}) {
+  async function sealed(
+    needs: Partial<CredentialNeeds>,
+    more: Partial<OpenCredential> = {},
+    contract: number = NEWEST_CONTRACT,
+  ) {
     const credential = { ...LOGIN, user: 'sam', password: 'hush', ...more }
     const none = { open: () => ({ variables: {}, hidden: [] }) }
     const seal = createJobSealing({ open: () => Promise.resolve(credential) }, none)
-    const text = await seal({ ...NOTHING, ...needs }, target, null)
+    const text = await seal({ ...NOTHING, ...needs }, { ...target, contract }, null)
     return text === null
       ? null
       : (JSON.parse(openSecrets(text, keys.sealingPrivatePem, target)) as { extravars: object })
@@ -98,6 +109,15 @@ describe('the secrets of a job', () => {
     expect((await sealed({ ansibleCredentials: 'login' }, { type: 'database' }))?.extravars).toEqual({
       ansible_user: 'sam',
       ansible_password: 'hush',
+    })
+  })
+
+  test('go to a runner that knows no list of vault passwords only without such a list', async () => {
+    const several = { vaultCredentials: [{ id: null, name: 'login' }] }
+    expect(await sealed(several, {}, VAULTS_CONTRACT)).toMatchObject({ vaults: [{ id: 'login', password: 'hush' }] })
+    await expect(sealed(several, {}, VAULTS_CONTRACT - 1)).rejects.toThrow('The runner is too old')
+    expect(await sealed({ vaultCredentials: 'login' }, {}, VAULTS_CONTRACT - 1)).toMatchObject({
+      vault_password: 'hush',
     })
   })
 
