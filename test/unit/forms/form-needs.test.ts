@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { type FieldInFile, parseField } from '../../../control-plane/src/forms/fields/parse-field.js'
+import {
+  callsOwnFunctions,
+  holdsOwnFunctions,
+  ownFunctionsIn,
+} from '../../../control-plane/src/forms/fields/server-functions.js'
 import { asksSources, needsOf } from '../../../control-plane/src/forms/form-needs.js'
 import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
 
@@ -128,4 +133,21 @@ test.each<[FieldInFile, boolean]>([
   [{ name: 'a' }, false],
 ])('a check of %j asks other systems: %j', (field, asks) => {
   expect(asksSources([parseField({ name: 'plain' }), parseField(field)])).toBe(asks)
+})
+
+test.each<[unknown, boolean]>([
+  ['fnc.a()', true],
+  [{ deep: [1, { text: 'x + fnc.a()' }] }, true],
+  ['fncx.a()', false],
+  ['xfnc.a()', false],
+  [{ deep: ['a', null, 5] }, false],
+  [null, false],
+  [5, false],
+])('%j holds a call of a function of the installation: %j', (value, holds) => {
+  expect(holdsOwnFunctions(value)).toBe(holds)
+  if (typeof value === 'string') expect(callsOwnFunctions(value)).toBe(holds)
+})
+
+test('the functions of the installation that a script calls are found, each once', () => {
+  expect(ownFunctionsIn('fnc.a(fnc . b()) + fnc.a() + x.fnc.c() + $fnc.d()')).toEqual(['a', 'b'])
 })
