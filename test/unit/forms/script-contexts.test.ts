@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { fillScript } from '../../../control-plane/src/forms/values/fill-script.js'
+import { codePositions } from '../../../control-plane/src/forms/values/script-contexts.js'
 
 /** What a stranger types into a field to have it run. */
 const ATTACK = `"; stolen = true; "`
@@ -43,4 +44,91 @@ test.each([
   expect(run(script).isStolen).toBe(false)
   expect(run(script, `' + (stolen = true) + '`).isStolen).toBe(false)
   expect(run(script, '${stolen = true}').isStolen).toBe(false)
+})
+
+/** The script with `_` in the place of everything that is no code. */
+function codeIn(script: string): string {
+  const isCode = codePositions(script)
+  return [...script].map((char, at) => (isCode(at) ? char : '_')).join('')
+}
+
+test.each([
+  [`'ab' + c`, '____ + c'],
+  ['"a" + b', '___ + b'],
+  [`a + 'b`, 'a + __'],
+  [`'${'${a}'}' + b`, '______ + b'],
+  ['`a${b}c` + d', '___{b}__ + d'],
+  ['`${a}${b}` + c', '__{a}_{b}_ + c'],
+  ['`${ {a: 1}.a }x` + `y`', '__{ {a: 1}.a }__ + ___'],
+  ['`${`${a}b`}c` + d', '__{__{a}__}__ + d'],
+  ['`${a}` + {b: `c`}.b', '__{a}_ + {b: ___}.b'],
+  ['`$a` + b', '____ + b'],
+  ['`{a}` + b', '_____ + b'],
+  ['`$` + {b}', '___ + {b}'],
+  [String.raw`'a\'b' + c`, '______ + c'],
+  ['a / b / c', 'a / b / c'],
+  [`(a) / 2 / 'x'`, '(a) / 2 / ___'],
+  [`a.in / 2 / 'x'`, 'a.in / 2 / ___'],
+  [`f(/'/) + a`, 'f(___) + a'],
+  [`/'/ + a`, '___ + a'],
+  [`return /'/ + a`, 'return ___ + a'],
+  [`a + /[/']/.b`, 'a + ______.b'],
+  [`/]/ + '/' + a`, '___ + ___ + a'],
+  [String.raw`/\/'/ + a`, '_____ + a'],
+  [`a // it's`, 'a _______'],
+  [`// it's\na / b`, '_______\na / b'],
+  [`/* it's */a`, '__________a'],
+  ['a/*/ b', 'a_____'],
+  ['a /* b', 'a ____'],
+])('in %j the code is %j', (script, code) => {
+  expect(codeIn(script)).toBe(code)
+})
+
+/** What a script makes of a value that is filled into it, as JSON. */
+const made = (value: unknown, script = '$(value)') => {
+  const { text } = fillScript(script, () => ({ known: true, value }), true)
+  return JSON.stringify(runInNewContext(`(${text})`)) ?? 'undefined'
+}
+
+test.each<[unknown, string]>([
+  [5, '5'],
+  ['5', '5'],
+  [' -7.5e2 ', '-750'],
+  ['007', '"007"'],
+  ['1.', '"1."'],
+  ['true', 'true'],
+  ['null', 'null'],
+  ['undefined', 'undefined'],
+  ['Truth', '"Truth"'],
+  [true, 'true'],
+  [null, 'null'],
+  [undefined, 'undefined'],
+  ['', '""'],
+  ['[1, "a"]', '[1,"a"]'],
+  ['{"__proto__": 1}', '{"__proto__":1}'],
+  ['[1,', '"[1,"'],
+  ['"a"', '"\\"a\\""'],
+  [{ a: 'x\ny' }, '{"a":"x\\ny"}'],
+  [JSON.parse('{"__proto__": 1}'), '{"__proto__":1}'],
+  ['[1,\n2]', '[1,2]'],
+  [[1, null], '[1,null]'],
+  ['a\r\nb', '"ab"'],
+])('%j is read in a script as %s', (value, json) => {
+  expect(made(value)).toBe(json)
+})
+
+test('inside a text of a script every value is a text', () => {
+  expect(made(5, `'a$(value)'`)).toBe('"a5"')
+  expect(made({ a: 1 }, '`$(value)`')).toBe(String.raw`"{\"a\":1}"`)
+  expect(made('a\nb', `"$(value)"`)).toBe('"ab"')
+})
+
+test('a script without a value for a placeholder is not complete, unless it may miss', () => {
+  const none = () => ({ known: false, value: undefined })
+  expect(fillScript('1 + $(a) + $(b)', none, false)).toMatchObject({
+    complete: false,
+    missing: { inside: 'a', isAsking: false },
+  })
+  expect(fillScript('1 + $(a) + 2', none, true)).toEqual({ complete: true, text: '1 + undefined + 2' })
+  expect(fillScript('$(a)', () => ({ known: true, value: null }), true)).toEqual({ complete: true, text: 'null' })
 })

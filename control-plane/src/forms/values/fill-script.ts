@@ -46,7 +46,7 @@ function textAsCode(text: string): string {
 
 /** The value goes through JSON.parse, because in code a key `__proto__` would mean something else. */
 function parsed(json: string): string {
-  return `JSON.parse("${escaped(json, false)}")`
+  return `JSON.parse("${escaped(json)}")`
 }
 
 function isJson(text: string): boolean {
@@ -62,7 +62,7 @@ function isJson(text: string): boolean {
  * This works in every kind of text and in patterns: all characters except letters, digits and blanks are written as
  * their codes.
  */
-function escaped(text: string, withoutLineBreaks = true): string {
-  const plain = withoutLineBreaks ? text.replace(/[\r\n]/g, '') : text
+function escaped(text: string): string {
+  const plain = text.replace(/[\r\n]/g, '')
   return plain.replace(/[^A-Za-z0-9 _]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -31,7 +31,7 @@ function changesBetween(one: string, other: string): number {
       const left = line[column - 1] ?? 0
       const up = above[column] ?? 0
       const corner = (above[column - 1] ?? 0) + (isSame ? 0 : 1)
-      const swap = isSwapped && row > 1 && column > 1 ? (before[column - 2] ?? 0) + 1 : Infinity
+      const swap = isSwapped ? (before[column - 2] ?? 0) + 1 : Infinity
       line.push(Math.min(left + 1, up + 1, corner, swap))
     }
     before = above
