@@ -31,12 +31,13 @@ export async function check(
   text: string,
   values: Readonly<Record<string, unknown>>,
   more: Partial<CheckInput> = {},
+  at?: (field: string) => void,
 ): Promise<CheckResult> {
   const forms = formsOf(text)
   const [form] = forms.values()
   if (!form) throw new Error('there is no form')
   const open = await (opened ??= loadQuickJs())
-  const evaluator = open(NOW)
+  const evaluator = open(NOW, more.functions)
   const result = checkForm(
     {
       fields: form.fields,
@@ -50,6 +51,7 @@ export async function check(
       ...more,
     },
     evaluator,
+    at,
   )
   evaluator.close()
   return result
