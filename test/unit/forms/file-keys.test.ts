@@ -13,6 +13,7 @@ import {
   withFilesInRows,
   withUploadsInVariables,
 } from '../../../control-plane/src/forms/values/row-files.js'
+import type { LaunchUpload } from '../../../control-plane/src/forms/values/uploads.js'
 
 const fieldsOf = (...files: FieldInFile[]) => files.map(parseField)
 const file = { name: 'doc', type: 'file' } as const
@@ -162,7 +163,8 @@ describe('uploads in the extra variables of a client', () => {
       c: [0, { path: '/p' }, 2],
       text: 't',
     })
-    for (const uploads of [{}, { doc: refused }]) {
+    const withoutFile: readonly Readonly<Record<string, LaunchUpload>>[] = [{}, { doc: refused }]
+    for (const uploads of withoutFile) {
       expect(withUploadsInVariables(form, sent, uploads)).toEqual({ a: { x: 1 }, c: [0, null, 2], text: 't' })
     }
     expect(sent.a.b).toBe(written)
