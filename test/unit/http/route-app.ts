@@ -1,4 +1,5 @@
 import fastify, { type FastifyPluginAsync } from 'fastify'
+import type { AuditNote, AuditRecord } from '../../../control-plane/src/audit/trail.js'
 import type { Caller } from '../../../control-plane/src/auth/sessions/caller.js'
 import { registerErrorHandling } from '../../../control-plane/src/http/server/errors.js'
 import { compileSchemasLate } from '../../../control-plane/src/http/server/late-schemas.js'
@@ -40,13 +41,28 @@ export async function routeApp(plugin: FastifyPluginAsync, caller: Caller | null
   registerErrorHandling(app)
   app.decorateRequest('caller', null)
   app.decorateRequest('audit', null)
+  const notes: AuditNote[] = []
+  const ends: number[] = []
   app.addHook('onRequest', async (request) => {
     request.caller = caller
+    const record: AuditRecord = {
+      note: (note) => void notes.push(note),
+      get noted() {
+        return Object.assign({}, ...notes) as AuditNote
+      },
+      run: (handle) => handle(),
+      finish: (status) => void ends.push(status),
+    }
+    request.audit = record
   })
   await app.register(plugin, { prefix: '/api/v2' })
   await app.ready()
   return {
     app,
+    /** What was noted for the audit trail, by all calls. */
+    noted: () => Object.assign({}, ...notes) as AuditNote,
+    /** The statuses with which records were ended by hand. */
+    ends,
     async call(
       method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD',
       path: string,
