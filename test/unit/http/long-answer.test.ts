@@ -11,6 +11,20 @@ async function partsOf(text: AsyncGenerator<string>): Promise<string[]> {
   return parts
 }
 
+/** How often other work had its turn meanwhile. */
+async function turnsIn(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  await work()
+  isOver = true
+  return turns
+}
+
 const jsonOf = async (text: AsyncGenerator<string>) => JSON.parse((await partsOf(text)).join('')) as unknown
 
 describe('a list that comes page by page', () => {
@@ -37,17 +51,8 @@ describe('a list that comes page by page', () => {
   })
 
   test('gives other requests their turn after each page', async () => {
-    let rounds = 0
-    const count = () => {
-      rounds += 1
-      if (rounds < 100) setImmediate(count)
-    }
-    setImmediate(count)
     const pages = Array.from({ length: 10 }, (_, a) => [{ a }])
-    await partsOf(listText(pages))
-    const passed = rounds
-    rounds = 100
-    expect(passed).toBeGreaterThanOrEqual(10)
+    expect(await turnsIn(() => partsOf(listText(pages)))).toBeGreaterThanOrEqual(10)
   })
 })
 
@@ -60,6 +65,28 @@ describe('an object with a long text', () => {
       'out"put': 'a"\nb\\',
     })
     expect(await jsonOf(withText({}, 'output', each()))).toEqual({ output: '' })
+  })
+
+  test('has a member that stands in several places written once', async () => {
+    let times = 0
+    const member = {
+      toJSON: () => {
+        times += 1
+        return { a: times }
+      },
+    }
+    expect(await jsonOf(withText({ one: member, other: member, none: null }, 'output', each()))).toEqual({
+      one: { a: 1 },
+      other: { a: 1 },
+      none: null,
+      output: '',
+    })
+  })
+
+  test('gives other requests their turn after each long member', async () => {
+    const long = () => ['x'.repeat(64 * 1024)]
+    const object = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`k${index}`, long()]))
+    expect(await turnsIn(() => partsOf(withText(object, 'output', each())))).toBeGreaterThanOrEqual(10)
   })
 
   test('comes in parts of 64 KiB', async () => {

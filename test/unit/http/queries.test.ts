@@ -36,8 +36,8 @@ describe('a whole number', () => {
 })
 
 test('a list is called after its records, and a value may be null', () => {
-  expect(listOf(Type.Object({}, { title: 'JobRecord' })).title).toBe('JobList')
-  expect(listOf(Type.Object({}, { title: 'Upload' })).title).toBe('UploadList')
+  expect(listOf(Type.Object({}, { title: 'JobRecord' }))).toMatchObject({ title: 'JobList' })
+  expect(listOf(Type.Object({}, { title: 'Upload' }))).toMatchObject({ title: 'UploadList' })
   expect(listOf(Type.Object({}))).not.toHaveProperty('title')
   expect(nullable(Type.String({ description: 'D' }))).toMatchObject({ type: ['string', 'null'], description: 'D' })
   expect(nullable(Type.Union([Type.String(), Type.Integer()]))).toHaveProperty('anyOf')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Field, MultistepForm, Step } from '../../../control-plane/src/forms/form.js'
+import type { Field } from '../../../control-plane/src/forms/fields/field.js'
+import type { MultistepForm, Step } from '../../../control-plane/src/forms/form.js'
 import { createMultistep } from '../../../control-plane/src/sequences/multistep/multistep.js'
 import { planSteps, stepVariables } from '../../../control-plane/src/sequences/multistep/plan.js'
 
