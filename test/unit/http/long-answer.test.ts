@@ -116,7 +116,6 @@ describe('an answer that is made while it is read', () => {
   })
 
   test('fails at once when its first part fails, so that an error can still be answered', async () => {
-    // eslint-disable-next-line require-yield
     async function* broken(): AsyncGenerator<string> {
       throw new Error('the database is away')
     }

@@ -10,7 +10,7 @@ import { heldTimers } from '../../api/held-timers.js'
 
 const LINGER_MS = 5000
 
-const closing: (() => Promise<unknown> | void)[] = []
+const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })

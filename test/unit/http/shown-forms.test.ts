@@ -24,13 +24,14 @@ function form(name: string, source: Record<string, unknown> = {}, more: Partial<
 }
 
 /** How a job of the form runs. Who fills the form in has no need of it, and it may name hosts, accounts and files. */
-const RUN_PROPERTIES = [
-  ...['playbook', 'playbookSubPath', 'playbookFiles', 'inventory', 'tags', 'limit', 'check', 'diff', 'verbose'],
-  ...['keepExtravars', 'allowJinjaInExtravars', 'userExtravars', 'varsFiles', 'launchValidation'],
-  ...['credentials', 'ansibleCredentials', 'awxCredentials', 'vaultCredentials', 'runner', 'roles', 'approval'],
-  ...['notifications', 'steps', 'workflow', 'template', 'awx', 'instanceGroups', 'executionEnvironment'],
-  ...['executionImage', 'scmBranch', 'scm_branch'],
-]
+const RUN_PROPERTIES = `
+  playbook playbookSubPath playbookFiles inventory tags limit check diff verbose keepExtravars
+  allowJinjaInExtravars userExtravars varsFiles launchValidation credentials ansibleCredentials
+  awxCredentials vaultCredentials runner roles approval notifications steps workflow template awx
+  instanceGroups executionEnvironment executionImage scmBranch scm_branch
+`
+  .trim()
+  .split(/\s+/)
 
 test.each(RUN_PROPERTIES)('the property %s of a form is not shown to who may launch it', (property) => {
   const shown = shownForm(form('F', { [property]: 'secret', icon: 'star', help: 'Fill it in' }))
