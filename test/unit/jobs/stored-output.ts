@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Insertable, type KyselyPlugin, OperationNodeTransformer, type TableNode } from 'kysely'
 import { insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
-import { appendToStreams, findStreamLengths, resetStreams } from '../../../control-plane/src/store/jobs/job-streams.js'
+import {
+  type StoredEvent,
+  appendToStreams,
+  findStreamLengths,
+  resetStreams,
+} from '../../../control-plane/src/store/jobs/job-streams.js'
+import type { OutputMark } from '../../../control-plane/src/store/jobs/output-marks.js'
 import { moveJob } from '../../../control-plane/src/store/jobs/jobs.js'
 import type { Database, JobTable } from '../../../control-plane/src/store/schema.js'
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
@@ -33,6 +39,26 @@ export async function outputStore() {
           if (stored) await appendToStreams(queries, id, stored, Buffer.from(part), [])
         })
       }
+    },
+    /**
+     * Appends output as a runner of today sends it: after the output of each event comes a mark with its number.
+     * @param parts the output of the events in their order; null: its mark is missing
+     */
+    async printEvents(id: number, events: readonly StoredEvent[], ...parts: (string | null)[]): Promise<void> {
+      const marks: OutputMark[] = []
+      let [shown, whole] = ['', '']
+      for (const [index, part] of parts.entries()) {
+        if (part === null) continue
+        const mark = Buffer.from(`<mark ${index + 1}>`)
+        shown += part
+        marks.push({ event: index + 1, at: whole.length + part.length, shown: shown.length, mark })
+        whole += part + mark.toString()
+      }
+      await store.write('test.events', async (queries) => {
+        const stored = { output: 0, events: 0, eventsCount: 0 }
+        const marked = { shown: Buffer.from(shown), marks }
+        await appendToStreams(queries, id, stored, Buffer.from(whole), events, marked)
+      })
     },
     end(id: number): Promise<boolean> {
       const changes = { end_time: 9, dispatch: 'done' } as const
