@@ -1,11 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ConflictError, UnsatisfiableRangeError } from '../../../control-plane/src/errors.js'
+import {
+  ConflictError,
+  ForbiddenError,
+  NotFoundError,
+  UnsatisfiableRangeError,
+} from '../../../control-plane/src/errors.js'
 import { createCourses } from '../../../control-plane/src/jobs/course/courses.js'
 import { placesOfEvents } from '../../../control-plane/src/jobs/course/event-places.js'
+import { readNodes } from '../../../control-plane/src/jobs/detail/nodes.js'
 import { readEvents } from '../../../control-plane/src/jobs/read/event-list.js'
-import { type ByteRange, readOutputFrom, readOutputRange } from '../../../control-plane/src/jobs/read/output-part.js'
+import {
+  type ByteRange,
+  readOutputFrom,
+  readOutputRange,
+  readOutputState,
+} from '../../../control-plane/src/jobs/read/output-part.js'
 import { readOutputPieces } from '../../../control-plane/src/jobs/read/output-pieces.js'
-import { type JobReading, readEvent } from '../../../control-plane/src/jobs/read/reading.js'
+import { type JobReading, readEvent, readJob } from '../../../control-plane/src/jobs/read/reading.js'
 import { runEvents } from '../../support/run-events.js'
 import { caller } from './launch-parts.js'
 import { outputStore, watched } from './stored-output.js'
@@ -25,6 +36,12 @@ beforeAll(async () => {
   }
 })
 afterAll(() => db.close())
+
+const ALL = { host: undefined, task: undefined }
+const EVENTS = {
+  ...{ after: 0, before: Number.MAX_SAFE_INTEGER, limit: 10, isDescending: false },
+  ...{ host: undefined, task: undefined, type: undefined, status: undefined, outcomes: undefined },
+}
 
 /** The events of a run, as they are stored. */
 function stored(events: readonly Readonly<Record<string, unknown>>[]) {
@@ -194,9 +211,7 @@ describe('an event', () => {
   async function itemOf(item: unknown): Promise<unknown> {
     const id = await db.job()
     await db.printEvents(id, stored([{ ...RUN[3], item }]))
-    const wanted = { host: undefined, task: undefined, type: undefined, status: undefined, outcomes: undefined }
-    const part = { after: 0, before: Number.MAX_SAFE_INTEGER, limit: 10, isDescending: false, ...wanted }
-    const { pages } = await readEvents({ reading, courses: createCourses(db.queries) }, admin, id, part)
+    const { pages } = await readEvents({ reading, courses: createCourses(db.queries) }, admin, id, EVENTS)
     for await (const [record] of pages) return record?.item
     return null
   }
@@ -241,5 +256,23 @@ describe('an event', () => {
 
   test.each(['0', '-1', '10', '99999999999999999999'])('with the number %s does not exist', async (order) => {
     await expect(readEvent(reading, admin, await markedJob(), order)).rejects.toThrow(`has no event ${order}`)
+  })
+})
+
+describe('somebody else', () => {
+  const ben = { ...caller, id: 8 }
+
+  test.each<[string, (id: number) => Promise<unknown>]>([
+    ['pieces of the output', (id) => readOutputPieces({ reading, courses: createCourses(db.queries) }, ben, id, ALL)],
+    ['a part of the output', (id) => readOutputFrom(reading, ben, id, { offset: 0, limit: 10 })],
+    ['a range of the output', (id) => readOutputRange(reading, ben, id, { first: 0, last: 9 })],
+    ['the state of the output', (id) => readOutputState(reading, ben, id)],
+    ['events', (id) => readEvents({ reading, courses: createCourses(db.queries) }, ben, id, EVENTS)],
+    ['an event', (id) => readEvent(reading, ben, id, '1')],
+    ['the job', (id) => readJob(reading, ben, id, 'none')],
+    ['the nodes', (id) => readNodes({ queries: db.queries, sequences: { nodesOf: () => [] } }, ben, id)],
+  ])('gets no answer for %s', async (_, read) => {
+    await expect(read(await markedJob())).rejects.toThrow(ForbiddenError)
+    await expect(read(987_654)).rejects.toThrow(NotFoundError)
   })
 })
