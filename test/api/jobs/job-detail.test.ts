@@ -87,6 +87,11 @@ test('a job without its output has the actions of the caller, and the code of ea
   const running = await putJob(server, { form: 'hello', status: 'running', dispatch: 'queued', end_time: null })
   const { can } = await detail(running, server.admin)
   expect([can.abort, can.relaunch, can.delete]).toEqual([true, 'not_ended', 'not_ended'])
+  const abandoned = { form: 'hello', status: 'abandoned', dispatch: 'claimed', abandoned_at: 2 } as const
+  const lost = (await detail(await putJob(server, abandoned), ann)).can
+  expect([lost.abort, lost.abort_abandoned, lost.relaunch, lost.delete]).toEqual(['not_running', true, true, true])
+  const asked = await detail(await putJob(server, { ...abandoned, abort_requested: 1 }), ann)
+  expect(asked.can.abort_abandoned).toBe('abort_pending')
   const gone = await putJob(server, { form: 'gone' })
   expect((await detail(gone, ann)).can.relaunch).toBe('form_not_found')
   // What the answer refuses, the action refuses with the same word.

@@ -23,14 +23,23 @@ export async function outputStore() {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-output-'))
   const store = await openSqliteStore(join(folder, 'holdfast.db'))
   let runs = 0
+  function insert(count: number, row: Partial<Insertable<JobTable>>): Promise<number[]> {
+    return store.write('test.jobs', async (queries) => {
+      const ids: number[] = []
+      for (; ids.length < count; runs += 1) {
+        const run = runs.toString(16).padStart(32, '0')
+        ids.push(await insertJob(queries, { ...queuedJob(1, run), ...RUNNING, ...row }))
+      }
+      return ids
+    })
+  }
+
   return {
     store,
     queries: store.read,
-    job(row: Partial<Insertable<JobTable>> = {}): Promise<number> {
-      runs += 1
-      const run = runs.toString(16).padStart(32, '0')
-      return store.write('test.job', (queries) => insertJob(queries, { ...queuedJob(1, run), ...RUNNING, ...row }))
-    },
+    job: async (row: Partial<Insertable<JobTable>> = {}): Promise<number> => (await insert(1, row))[0] ?? 0,
+    /** So many jobs, in one write. */
+    jobs: insert,
     /** Appends each part as a piece of its own. */
     async print(id: number, ...parts: (Buffer | string)[]): Promise<void> {
       for (const part of parts) {
