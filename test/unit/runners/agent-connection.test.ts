@@ -329,6 +329,12 @@ describe('what an accepted runner says', () => {
     expect(over(new Error('a fault'))).toBe('internal_error')
   })
 
+  test('an approved one may say more at once than a waiting one', () => {
+    const [waiting, approved] = [accepted(ROW), accepted(APPROVED)]
+    for (let count = 0; count < 200; count += 1) for (const { say } of [waiting, approved]) say(STATUS)
+    expect([waiting.endedBecause(), approved.endedBecause()]).toEqual(['too_many_messages', null])
+  })
+
   test('reading may wait for the session', () => {
     const { connection, fake } = accepted(APPROVED)
     connection.pause()

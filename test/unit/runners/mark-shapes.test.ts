@@ -83,7 +83,8 @@ describe('a mark that has not come completely', () => {
     expect(unfinishedMarkAt(piece)).toBe(piece.length)
   })
 
-  test('an escape after a word without digits is no end, but may be a start', () => {
+  test('an escape after no digits, or after too many, is no end, but may be a start', () => {
     expect(unfinishedMarkAt(mark([]).subarray(0, -1))).toBe(10)
+    expect(unfinishedMarkAt(mark(digitsOf(8)).subarray(0, -1))).toBe(18)
   })
 })

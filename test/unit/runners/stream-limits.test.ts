@@ -165,6 +165,31 @@ describe('the digests', () => {
     send('output', 0, 'xy')
     expect(intake.digestsWith(intake.batch())?.output).toBe(sha256('xy'))
   })
+
+  test('of events cover those of every batch', () => {
+    const { intake, send, store } = intakeOf()
+    send('events', 0, event('1'))
+    store()
+    send('events', event('1').length, event('2'))
+    expect(intake.digestsWith(intake.batch())?.events).toBe(sha256(event('1') + event('2')))
+  })
+})
+
+test('lines are whole wherever they are cut, however many pieces of them wait', () => {
+  const { send, store } = intakeOf()
+  const all = event('1').repeat(700)
+  const cuts = [event('1').length]
+  for (let at = event('1').length + 50; at < all.length; at += event('1').length) cuts.push(at)
+  for (const [index, end] of [...cuts, all.length].entries())
+    send('events', cuts[index - 1] ?? 0, all.slice(cuts[index - 1] ?? 0, end))
+  expect(new Set(store().events.map(({ line }) => line.toString()))).toEqual(new Set([event('1')]))
+})
+
+test.each(['output', 'events'] as const)('a gap at the start of the %s is asked for', (stream) => {
+  const { intake, send } = intakeOf()
+  expect([send(stream, 3, 'x'), send(stream, 4, 'y')]).toEqual([{ rewindTo: 0 }, null])
+  intake.reset(EMPTY, NONE_FULL)
+  expect(send(stream, 3, 'x')).toEqual({ rewindTo: 0 })
 })
 
 test('after a new start from other lengths nothing that came before is left', () => {
