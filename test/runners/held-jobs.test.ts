@@ -8,7 +8,7 @@ import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import type { PreparedOrder } from '../../control-plane/src/runners/held/prepared-order.js'
 import { HeldJobs } from '../../control-plane/src/runners/held/held-jobs.js'
 import { NONE_FULL } from '../../control-plane/src/runners/streams/stream-limits.js'
-import { appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
+import { appendToStreams, findStreamLengths } from '../../control-plane/src/store/jobs/job-streams.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { AMPLE } from '../support/ample-limits.js'
@@ -28,6 +28,9 @@ let held: HeldJobs
 let sent: ServerMessage[]
 /** Jobs whose rows are gone. */
 let missing: number[]
+/** Jobs whose end is stored, and how often the sequences heard of an end. */
+let ended: number[]
+let endsHeard: number
 /** Bytes that arrived, less those that have left the memory. */
 let inMemory: number
 
@@ -36,6 +39,8 @@ beforeEach(async () => {
   store = await openTestStore(folder)
   sent = []
   missing = []
+  ended = []
+  endsHeard = 0
   inMemory = 0
   held = new HeldJobs({
     store,
@@ -45,7 +50,8 @@ beforeEach(async () => {
     limits: AMPLE,
     send: (message) => void sent.push(message),
     released: (bytes) => (inMemory -= bytes),
-    ended: () => undefined,
+    ended: (jobId) => void ended.push(jobId),
+    ends: { jobEnded: () => void (endsHeard += 1) },
     missing: (jobId) => void missing.push(jobId),
   })
 })
@@ -126,4 +132,106 @@ test('when other lengths are stored than expected, both streams are asked for fr
   arrives(jobId, 'output', 'c\n', 2)
   held.takeEnd(jobId, endedWell(RUN_ID, 'abc\n'))
   await waitFor('the end', () => sentOf('end_stored').length === 1)
+})
+
+test('the end of a job is told once to those who wait for it', async () => {
+  const jobId = await claimedJob()
+  held.takeEnd(jobId, endedWell(RUN_ID, ''))
+  await waitFor('the end', () => ended.length > 0)
+  expect([ended, endsHeard, held.has(jobId)]).toEqual([[jobId], 1, false])
+})
+
+test('a hundred ended jobs are remembered, and the oldest one is forgotten for the next', async () => {
+  const rows = Array.from({ length: 101 }, (_, place) => queuedJob(7, String(place).padStart(32, '0')))
+  const ids = await store.write('test', async (queries) => {
+    const added: number[] = []
+    for (const row of rows) added.push(await insertJob(queries, { ...row, dispatch: 'claimed' }))
+    return added
+  })
+  const end = async (place: number) => {
+    const [jobId, run] = [ids[place] ?? 0, rows[place]?.run_id ?? '']
+    held.resume({ job_id: jobId, run_id: run }, NOTHING, NONE_FULL, false, null)
+    held.takeEnd(jobId, endedWell(run, ''))
+    await waitFor('the end', () => ended.length === place + 1, { everyMs: 1 })
+  }
+  const late = (place: number) => () => arrives(ids[place] ?? 0, 'output', 'late')
+  for (let place = 0; place < 100; place += 1) await end(place)
+  expect(late(0)).not.toThrow()
+  await end(100)
+  expect(late(0)).toThrow('not with this runner')
+  expect(late(1)).not.toThrow()
+  expect(late(100)).not.toThrow()
+})
+
+test.each([
+  ['a dropped job', (jobId: number) => held.drop({ job_id: jobId, run_id: RUN_ID }, 'claimed too')],
+  ['a connection that is gone', () => held.close()],
+])('of %s nothing more is stored', async (_, leave) => {
+  const jobId = await claimedJob()
+  arrives(jobId, 'output', 'first')
+  arrives(jobId, 'output', 'second', 5)
+  leave(jobId)
+  await waitFor('the first piece', () => sentOf('ack').length === 1)
+  // A write of the second one would have begun before this one.
+  await store.write('test', () => Promise.resolve())
+  expect((await findStreamLengths(store.read, jobId))?.output).toBe(5)
+})
+
+test('an abort is said once, and only after the agent has heard of the job', () => {
+  const ref = { job_id: 5, run_id: RUN_ID }
+  const message = { type: 'abort', ...ref }
+  held.abort(5, RUN_ID)
+  expect(sent).toEqual([])
+  held.offer({ order: ref } as unknown as PreparedOrder)
+  held.sayLateAbort(ref)
+  expect(sent).toEqual([message])
+  held.sayLateAbort(ref)
+  held.abort(5, RUN_ID)
+  expect(sent).toEqual([message])
+
+  const other = { job_id: 6, run_id: '2'.repeat(32) }
+  held.resume(other, NOTHING, NONE_FULL, false, null)
+  held.sayLateAbort(other)
+  held.abort(6, other.run_id)
+  held.abort(6, other.run_id)
+  expect(sent).toEqual([message, { type: 'abort', ...other }])
+  // The answer to the list said so already.
+  held.resume({ job_id: 7, run_id: '3'.repeat(32) }, NOTHING, NONE_FULL, true, null)
+  held.abort(7, '3'.repeat(32))
+  expect(sent).toHaveLength(2)
+})
+
+test('a job is known by its number and its run together', () => {
+  const ref = { job_id: 5, run_id: RUN_ID }
+  held.resume(ref, { ...NOTHING, output: 9 }, { output: true, events: false }, false, null)
+  expect([held.count, held.has(5), held.has(6)]).toEqual([1, true, false])
+  expect([
+    held.hasRun(ref),
+    held.hasRun({ ...ref, run_id: '2'.repeat(32) }),
+    held.hasRun({ ...ref, job_id: 6 }),
+  ]).toEqual([true, false, false])
+  expect(held.orderOf(ref)).toBeNull()
+  for (const wrong of [
+    { ...ref, run_id: '2'.repeat(32) },
+    { ...ref, job_id: 6 },
+  ]) {
+    expect(() => held.claim(wrong)).toThrow('not with this runner')
+    expect(() => held.orderOf(wrong)).toThrow('not with this runner')
+  }
+  held.sayFull({ ...ref, job_id: 6 })
+  expect(sent).toEqual([])
+  held.sayFull(ref)
+  expect(sent).toEqual([{ type: 'stream_full', job_id: 5, stream: 'output', length: 9 }])
+})
+
+test('frames of an offered job are taken as soon as it is claimed, and not before', async () => {
+  const row = { ...queuedJob(7, RUN_ID), dispatch: 'claimed' as const }
+  const jobId = await store.write('test', (queries) => insertJob(queries, row))
+  const prepared = { order: { job_id: jobId, run_id: RUN_ID } } as unknown as PreparedOrder
+  held.offer(prepared)
+  expect(held.orderOf(prepared.order)).toBe(prepared)
+  expect(() => arrives(jobId, 'output', 'early')).toThrow('not with this runner')
+  held.claim(prepared.order)
+  arrives(jobId, 'output', 'now')
+  await waitFor('the piece', () => sentOf('ack').length === 1)
 })
