@@ -6,6 +6,8 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -33,7 +35,22 @@ let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-files-'))
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => {
+  expect(openFiles()).toEqual([])
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The files of the folder that this process has open. */
+function openFiles(): string[] {
+  const paths = readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`)
+    } catch {
+      return ''
+    }
+  })
+  return paths.filter((path) => path.startsWith(`${folder}/`))
+}
 
 function write(path: string, content: string | Buffer = 'x'): FolderFile {
   writeFileSync(join(folder, path), content)
@@ -73,6 +90,7 @@ describe('the hashes of files', () => {
     const file = write('a', 'first')
     const hashes = createFileHashes(() => file.stamp.changedAt + milliseconds)
     const [first] = await hashes.hash(folder, [file])
+    await hashes.hash(folder, [file])
     // A file that is not read is not missed.
     rmSync(join(folder, 'a'))
     expect(await hashes.hash(folder, [file])).toEqual(isRemembered ? [first] : [])
@@ -103,6 +121,12 @@ describe('the hashes of files', () => {
     rmSync(join(folder, 'a'))
     mkdirSync(join(folder, 'a'))
     await expect(createFileHashes(later).hash(folder, [file])).rejects.toThrow('a changes while it is read')
+  })
+
+  test('do not exist for a path that the system refuses, and say what it says', async () => {
+    const file = { ...write('a'), path: 'x'.repeat(300) }
+    await expect(createFileHashes(later).hash(folder, [file])).rejects.toMatchObject({ code: 'ENAMETOOLONG' })
+    await expect(openStamped(join(folder, file.path), file.stamp)).rejects.toMatchObject({ code: 'ENAMETOOLONG' })
   })
 
   test('a file is opened while it is the one that was listed, and nothing else in its place is', async () => {
