@@ -299,7 +299,7 @@ describe('describing an unknown job', () => {
     await adopted({
       ...described,
       ended: true,
-      description: { ...DESCRIPTION, launched: { user: 'A\nda', user_type: 'ldap' } },
+      description: { ...DESCRIPTION, launched: { user: 'A\nda', user_type: 'ldap', time: 1 } },
     } as Message)
     expect(await listOrphans(store.read)).toMatchObject([
       {
