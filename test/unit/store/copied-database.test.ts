@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { inOrder } from '../../../control-plane/src/store/engine/copied-database.js'
+import { inOrder, isOwnTable, quoted, rowsAtOnce } from '../../../control-plane/src/store/engine/copied-database.js'
 
 const references = (all: Readonly<Record<string, readonly string[]>>) =>
   new Map(Object.entries(all).map(([table, others]) => [table, new Set(others)]))
@@ -15,4 +15,26 @@ describe('the tables of a copy', () => {
   test('may refer to themselves and to each other', () => {
     expect(inOrder(['b', 'a'], references({ a: ['a', 'b'], b: ['a'] }))).toEqual(['b', 'a'])
   })
+})
+
+test.each([
+  ['job_output', 16],
+  ['job_event', 16],
+  ['job', 500],
+  ['user', 500],
+])('of the table %s, %i rows are read at once', (table, rows) => {
+  expect(rowsAtOnce(table)).toBe(rows)
+})
+
+test.each([
+  ['job', true],
+  ['kysely_migration', false],
+  ['sqlite_sequence', false],
+  ['my_kysely_table', true],
+])('the table %s belongs to the copy: %j', (table, isOwn) => {
+  expect(isOwnTable(table)).toBe(isOwn)
+})
+
+test('a name inside of a statement stays one name', () => {
+  expect(quoted('a"b"')).toBe('"a""b"""')
 })
