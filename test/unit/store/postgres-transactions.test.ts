@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { OutcomeUnknownError } from '../../../control-plane/src/store/engine/group-commit.js'
 import { createConnections } from '../../../control-plane/src/store/postgres/postgres-connections.js'
@@ -111,4 +111,63 @@ describe('an error of several attempts to connect', () => {
     expect(isPassingPostgresError(new AggregateError([], 'nobody knows'))).toBe(false)
     expect(isPassingPostgresError(Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' }))).toBe(true)
   })
+})
+
+describe('a transaction', () => {
+  /** A pool whose statements succeed, but for those that fail as the test says. */
+  function recorded(failing: Readonly<Record<string, Error>> = {}) {
+    const asked: string[] = []
+    const released: boolean[] = []
+    const client = {
+      query: (text: string) => {
+        asked.push(text)
+        const failure = Object.entries(failing).find(([word]) => text.includes(word))?.[1]
+        return failure ? Promise.reject(failure) : Promise.resolve({ rows: [] })
+      },
+      release: (isBroken: boolean) => released.push(isBroken),
+    }
+    const pool = {
+      connect: () => Promise.resolve(client),
+      query: (text: string) => {
+        asked.push(text)
+        return Promise.resolve([{}, { rows: [{ state: 'committed' }] }])
+      },
+    }
+    const transactions = createPostgresTransactions(pool as unknown as pg.Pool, {
+      newMark: () => 'mark 1',
+      commitCheckMs: 1000,
+      now: () => 0,
+      pause: () => Promise.resolve(),
+    })
+    return { transactions, asked, released }
+  }
+
+  test('is serializable, leaves its mark with its commit, and its connection is used again', async () => {
+    const { transactions, asked, released } = recorded()
+    await transactions.begin()
+    await transactions.commit()
+    expect(asked).toEqual([
+      'begin isolation level serializable',
+      `insert into write_mark (id, state) values ('mark 1', 'committed'); commit`,
+    ])
+    expect(released).toEqual([false])
+    await expect(transactions.queries.selectFrom('job').select('id').execute()).rejects.toThrow('after its transaction')
+  })
+
+  test('whose commit the server refuses was not done: nobody asks about it, and it can be taken back', async () => {
+    const refusal = Object.assign(new pg.DatabaseError('no', 2, 'error'), { code: '40001', severity: 'ERROR' })
+    const { transactions, asked, released } = recorded({ commit: refusal })
+    await transactions.begin()
+    await expect(transactions.commit()).rejects.toBe(refusal)
+    expect([asked.length, released]).toEqual([2, []])
+    await transactions.rollback()
+    expect([asked.at(-1), released]).toEqual(['rollback', [false]])
+  })
+})
+
+test('a commit is asked about again when the question itself lost against another one', async () => {
+  const conflict = Object.assign(new pg.DatabaseError('no', 2, 'error'), { code: '40001', severity: 'ERROR' })
+  const { outcome, paused } = cutOff([conflict, 'committed'])
+  expect(await outcome()).toBe('committed')
+  expect(paused).toEqual([200])
 })
