@@ -52,23 +52,14 @@ describe('a group', () => {
       asRefusal: (error) => new Error(`refused: ${String(error)}`),
     })
     expect(await group(['a', 'b'], database)).toEqual(['done', 'done'])
-    expect(database.asked.slice(2)).toEqual([
-      ...['begin', 'a', 'b', 'a rule', 'rollback'],
-      ...['begin', 'a', 'commit'],
-      ...['begin', 'b', 'commit'],
-    ])
+    expect(database.asked.slice(2).join(', ')).toBe('begin, a, b, a rule, rollback, begin, a, commit, begin, b, commit')
   })
 
   test('that lost against another process runs again twice as a whole, then write by write', async () => {
     const database = recorded([null, LOST, LOST, LOST], { isConflict: (error) => error === LOST })
     expect(await group(['a', 'b'], database)).toEqual(['done', 'done'])
-    expect(database.asked.slice(2).filter((word) => !['begin', 'rollback'].includes(word))).toEqual([
-      ...['a', 'b', 'lost'],
-      ...['a', 'b', 'lost'],
-      ...['a', 'b', 'lost'],
-      ...['a', 'commit'],
-      ...['b', 'commit'],
-    ])
+    const words = database.asked.slice(2).filter((word) => !['begin', 'rollback'].includes(word))
+    expect(words.join(', ')).toBe('a, b, lost, a, b, lost, a, b, lost, a, commit, b, commit')
     expect(database.state.pauses).toHaveLength(2)
     for (const pause of database.state.pauses) {
       expect(pause).toBeGreaterThanOrEqual(0)
