@@ -1,4 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import fsp from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -8,6 +10,7 @@ import { openFilesBelow } from '../../agent/open-files.js'
 
 /** Uploaded files of jobs while they are not whole yet. */
 const DAY_MS = 24 * 3_600_000
+const MEBIBYTE = 1024 * 1024
 const NEVER = new AbortController().signal
 const CONTENT = Buffer.from('cats and more cats')
 const HASH = sha256Of(CONTENT)
@@ -95,6 +98,22 @@ describe('an upload that comes in', () => {
     await expect(refused).rejects.toMatchObject({ code: 'ENOSPC' })
     await expect(refused).rejects.toThrow(`an uploaded file of ${2 ** 52} bytes`)
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  test.each([
+    ['no more than it needs beside what jobs keep free', 64 * MEBIBYTE + 7, true],
+    ['a byte less', 64 * MEBIBYTE + 6, false],
+  ])('with %s on the disk: %i bytes, %s', async (_, free, isTaken) => {
+    await bring(CONTENT.subarray(0, CONTENT.length - 7))
+    const looking = vi.spyOn(fsp, 'statfs').mockResolvedValue({ bavail: free, bsize: 1 } as never)
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      looking.mockRestore()
+      syncBuiltinESMExports()
+    })
+    const resumed = store.resume(HASH, CONTENT.length, NEVER)
+    if (isTaken) (await resumed).suspend()
+    else await expect(resumed).rejects.toMatchObject({ code: 'ENOSPC' })
   })
 
   test('is not read again for a job that was given up', async () => {
