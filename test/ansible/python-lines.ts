@@ -12,8 +12,8 @@ export function askPython(program: string): (question: unknown) => Promise<unkno
 import json, sys
 sys.path.insert(0, sys.argv[1])
 ${program}
-for line in sys.stdin:
-    print(json.dumps(answer(json.loads(line))), flush=True)
+for _question in sys.stdin:
+    print(json.dumps(answer(json.loads(_question))), flush=True)
 `
   const child = spawn(supervisorPython, ['-I', '-S', '-c', whole, agentFolder], { stdio: ['pipe', 'pipe', 'pipe'] })
   let said = ''
