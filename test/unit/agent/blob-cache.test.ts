@@ -12,10 +12,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type BlobCache, openBlobCache, UnusableBlobError } from '../../../runner-agent/src/files/blob-cache.js'
 import { sha256Of } from '../../agent/fake-control-plane.js'
 import { openFilesBelow } from '../../agent/open-files.js'
+import { holdClock } from '../../agent/held-clock.js'
 
 const HOUR_MS = 3_600_000
 let state: string
@@ -209,14 +210,11 @@ describe('the time when a file was used', () => {
     ['not within an hour', HOUR_MS - 1, false],
     ['after an hour', HOUR_MS, true],
   ])('is noted on disk %s', async (_, later, isNoted) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: began })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
+    const clock = holdClock({ date: began })
     const cache = await openCache()
     const sha256 = put(cache, 'whole')
     utimesSync(pathOf(sha256), 1000, 1000)
-    vi.setSystemTime(began + later)
+    clock.move(later)
     expect(await cache.has(sha256)).toBe(true)
     expect(statSync(pathOf(sha256)).mtimeMs).toBe(isNoted ? began + later : 1_000_000)
   })

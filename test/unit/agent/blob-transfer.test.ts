@@ -2,7 +2,7 @@ import type { AgentMessage, BlobFrame } from '@holdfast/protocol'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openBlobCache } from '../../../runner-agent/src/files/blob-cache.js'
 import {
   BlobGoneError,
@@ -12,6 +12,7 @@ import {
 } from '../../../runner-agent/src/files/blob-transfer.js'
 import { createUploadTransfer } from '../../../runner-agent/src/files/upload-transfer.js'
 import { sha256Of } from '../../agent/fake-control-plane.js'
+import { holdClock } from '../../agent/held-clock.js'
 
 const never = (): AbortSignal => new AbortController().signal
 const keyOf = (jobId: number, letter = 'a') => ({ jobId, runId: letter.repeat(32) })
@@ -168,12 +169,7 @@ test('a job that is given up leaves no half of a file that only it wanted', asyn
 
 /** Both transfers look four times in the time that they wait for, at the clock that only the test moves. */
 describe('a file that stops', () => {
-  const heldClock = (): void => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
-  }
+  const heldClock = () => holdClock({ timers: true, performance: true })
   /** What became of a promise up to now. */
   const stateOf = async (fetched: Promise<void>): Promise<string> => {
     const later = new Promise<string>((resolve) => setImmediate(() => resolve('waits')))
@@ -187,35 +183,35 @@ describe('a file that stops', () => {
   }
 
   test('is given up when more than its time is over since its last part', async () => {
-    heldClock()
+    const clock = heldClock()
     const { transfer } = await setting({ timeoutMs: 1000 })
     const fetched = transfer.fetch(keyOf(1), [HASH], never())
     fetched.catch(() => undefined)
-    vi.advanceTimersByTime(1000)
+    clock.move(1000)
     expect(await stateOf(fetched)).toBe('waits')
     transfer.take(part(0, 4))
-    vi.advanceTimersByTime(1000)
+    clock.move(1000)
     expect(await stateOf(fetched)).toBe('waits')
-    vi.advanceTimersByTime(250)
+    clock.move(250)
     expect(await stateOf(fetched)).toBe(TransferStalledError.name)
   })
 
   test('does not end while other files of its job come', async () => {
-    heldClock()
+    const clock = heldClock()
     const { transfer } = await setting({ timeoutMs: 1000 })
     const other = Buffer.from('other')
     const fetched = transfer.fetch(keyOf(1), [sha256Of(other), HASH], never())
     fetched.catch(() => undefined)
-    vi.advanceTimersByTime(1000)
+    clock.move(1000)
     transfer.take({ kind: 'blob', sha256: sha256Of(other), offset: 0, size: 5, payload: other })
-    vi.advanceTimersByTime(1000)
+    clock.move(1000)
     expect(await stateOf(fetched)).toBe('waits')
     transfer.take(part(0, 10))
     expect(await stateOf(fetched)).toBe('done')
   })
 
   test('does the same as an upload', async () => {
-    heldClock()
+    const clock = heldClock()
     const transfer = createUploadTransfer({ send: () => undefined, timeoutMs: 1000 })
     let received = 0
     const incoming = {
@@ -228,22 +224,22 @@ describe('a file that stops', () => {
     }
     const fetched = transfer.fetch(keyOf(1), { sha256: HASH, size: 10 }, incoming, never())
     fetched.catch(() => undefined)
-    vi.advanceTimersByTime(1000)
+    clock.move(1000)
     expect(await stateOf(fetched)).toBe('waits')
     transfer.take(part(0, 4))
-    vi.advanceTimersByTime(1000)
+    clock.move(1000)
     expect(await stateOf(fetched)).toBe('waits')
-    vi.advanceTimersByTime(250)
+    clock.move(250)
     expect(await stateOf(fetched)).toBe(TransferStalledError.name)
     transfer.close()
-    expect(vi.getTimerCount()).toBe(0)
+    expect(clock.count()).toBe(0)
   })
 
   test('is looked for no more when the connection is over', async () => {
-    heldClock()
+    const clock = heldClock()
     const { transfer } = await setting({ timeoutMs: 1000 })
-    expect(vi.getTimerCount()).toBe(1)
+    expect(clock.count()).toBe(1)
     transfer.close()
-    expect(vi.getTimerCount()).toBe(0)
+    expect(clock.count()).toBe(0)
   })
 })

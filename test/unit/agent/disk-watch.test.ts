@@ -7,20 +7,21 @@ import { pino } from 'pino'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type DiskWatch, watchDisk } from '../../../runner-agent/src/spool/disk-watch.js'
 import { waitUntil } from '../../agent/waiting.js'
+import { type HeldClock, holdClock } from '../../agent/held-clock.js'
 
 /** A watch whose timers only the test moves, over a folder on which calls of the system can be made to fail. */
 let state: string
 let prepared: number
 let prepareFails: string | null
+let clock: HeldClock
 const ROOM = { blocks: 100, bavail: 10, files: 100, ffree: 10 }
 
 beforeEach(() => {
   state = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
   prepared = 0
   prepareFails = null
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  clock = holdClock({ timers: true })
   onTestFinished(() => {
-    vi.useRealTimers()
     rmSync(state, { recursive: true })
   })
 })
@@ -62,11 +63,11 @@ const failing = (name: 'writeFile' | 'access', code: string) =>
 
 /** Moves the clock to the next look, and waits until that is over. */
 async function nextLook(milliseconds: number): Promise<void> {
-  expect(vi.getTimerCount()).toBe(1)
-  vi.advanceTimersByTime(milliseconds - 1)
-  expect(vi.getTimerCount()).toBe(1)
-  vi.advanceTimersByTime(1)
-  await waitUntil('the look is over', () => vi.getTimerCount() === 1)
+  expect(clock.count()).toBe(1)
+  clock.move(milliseconds - 1)
+  expect(clock.count()).toBe(1)
+  clock.move(1)
+  await waitUntil('the look is over', () => clock.count() === 1)
 }
 
 const WELL_MS = 5_000
@@ -151,9 +152,9 @@ test('an error of the host at the start counts: nothing was prepared', async () 
 test('a closed watch looks no more', async () => {
   const watch = await watching()
   await watch.close()
-  expect(vi.getTimerCount()).toBe(0)
+  expect(clock.count()).toBe(0)
   const other = await watching()
-  vi.advanceTimersByTime(WELL_MS)
+  clock.move(WELL_MS)
   await other.close()
-  expect(vi.getTimerCount()).toBe(0)
+  expect(clock.count()).toBe(0)
 })

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createHealthServer, type NotReady } from '../../../runner-agent/src/health.js'
 import { waitUntil } from '../../agent/waiting.js'
+import { holdClock } from '../../agent/held-clock.js'
 
 /** The probes of an agent. */
 const FIGURES = {
@@ -114,10 +115,7 @@ describe('an address that is taken', () => {
   })
 
   test('is tried again every five seconds, is complained about once, and is taken when it is free', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
+    const clock = holdClock({ timers: true })
     const { port, free } = await taken()
     const { server } = setting()
     const lines: string[] = []
@@ -125,32 +123,29 @@ describe('an address that is taken', () => {
     const log = pino({}, { write: (line) => void lines.push(line) })
     await server.keepListening('127.0.0.1', port, log, (found) => void ports.push(found))
     expect(ports).toEqual([])
-    const timers = vi.getTimerCount()
-    vi.advanceTimersByTime(4_999)
-    expect(vi.getTimerCount()).toBe(timers)
-    vi.advanceTimersByTime(1)
-    await waitUntil('the second try is over', () => vi.getTimerCount() === timers)
+    const timers = clock.count()
+    clock.move(4_999)
+    expect(clock.count()).toBe(timers)
+    clock.move(1)
+    await waitUntil('the second try is over', () => clock.count() === timers)
     expect(lines).toHaveLength(1)
     await free()
-    vi.advanceTimersByTime(5_000)
+    clock.move(5_000)
     await waitUntil('it listens', () => ports.length > 0)
     expect(ports).toEqual([port])
     expect(lines).toHaveLength(1)
   })
 
   test('is not tried any more by a closed agent', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
+    const clock = holdClock({ timers: true })
     const { port } = await taken()
     const { server } = setting()
     await server.keepListening('127.0.0.1', port, pino({ level: 'silent' }), () => undefined)
-    const before = vi.getTimerCount()
+    const before = clock.count()
     await server.close()
-    expect(vi.getTimerCount()).toBe(before - 1)
+    expect(clock.count()).toBe(before - 1)
     await server.keepListening('127.0.0.1', port, pino({ level: 'silent' }), () => undefined)
-    expect(vi.getTimerCount()).toBe(before - 1)
+    expect(clock.count()).toBe(before - 1)
   })
 })
 

@@ -1,12 +1,14 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, { chmodSync, constants, mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { lookAtLocks, takeKernelLock } from '../../../runner-agent/src/host/kernel-lock.js'
 import { ANSIBLE_PARTS } from '../../../runner-agent/src/package-info.js'
 import { openFilesBelow } from '../../agent/open-files.js'
 
 const KERNEL = { python: 'python3', script: ANSIBLE_PARTS.locks }
+const open = fs.openSync
 let state: string
 
 beforeEach(() => {
@@ -86,6 +88,30 @@ describe('the lock on a state folder', () => {
     })
     await expect(takeKernelLock(join(state, 'nowhere'), KERNEL)).rejects.toMatchObject({ code: 'ENOENT' })
     expect(openFiles()).toEqual([])
+  })
+
+  test('is not had of a folder in place of the file, and is that of the folder alone where no file can be made', async () => {
+    mkdirSync(join(state, 'lock'))
+    await expect(takeKernelLock(state, KERNEL)).rejects.toMatchObject({ code: 'EISDIR' })
+    expect(openFiles()).toEqual([])
+    rmdirSync(join(state, 'lock'))
+    const opening = vi.spyOn(fs, 'openSync').mockImplementation((path, flags, mode) => {
+      if (flags === (constants.O_RDWR | constants.O_CREAT)) throw Object.assign(new Error('EROFS'), { code: 'EROFS' })
+      return open(path, flags, mode)
+    })
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      opening.mockRestore()
+      syncBuiltinESMExports()
+    })
+    const lock = await takeKernelLock(state, KERNEL)
+    expect(lock).toMatchObject({ doubt: null })
+    expect(openFiles()).toEqual([state])
+    if (lock !== 'held') lock.close()
+    writeFileSync(join(state, 'lock'), 'of an agent before')
+    const both = await takeKernelLock(state, KERNEL)
+    expect(openFiles()).toEqual([state, join(state, 'lock')])
+    if (both !== 'held') both.close()
   })
 
   test('is asked for by a program without the variables of the agent, in no folder of it', async () => {

@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../../runner-agent/src/log.js'
 import { openPastRuns, type PastRuns } from '../../../runner-agent/src/spool/past-runs.js'
 import { waitUntil } from '../../agent/waiting.js'
+import { type HeldClock, holdClock } from '../../agent/held-clock.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const key = (jobId: number) => ({ jobId, runId: 'a'.repeat(32) })
@@ -99,33 +100,31 @@ test('a sweep of many names pauses after each hundred, and ends early when the a
 
 describe('sweeps in the background', () => {
   const MINUTE_MS = 60_000
+  let clock: HeldClock
   const sweepingAt = async (afterMs: number) => {
     const folder = emptyFolder()
     await openAt(folder, 0).note(key(1))
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => {
-      vi.useRealTimers()
-    })
+    clock = holdClock({ timers: true })
     const runs = openAt(folder, afterMs)
     return { runs, folder }
   }
   /** A sweep that has begun works with the real file system. */
   const isEmpty = (folder: string) => waitUntil('all names are removed', () => readdirSync(folder).length === 0)
-  const isOver = () => waitUntil('the next sweep is planned', () => vi.getTimerCount() > 0)
+  const isOver = () => waitUntil('the next sweep is planned', () => clock.count() > 0)
 
   test('begin ten minutes after the start, and come each day', async () => {
     const { runs, folder } = await sweepingAt(91 * DAY_MS)
     runs.sweepLater()
-    vi.advanceTimersByTime(10 * MINUTE_MS - 1)
-    expect(vi.getTimerCount()).toBe(1)
+    clock.move(10 * MINUTE_MS - 1)
+    expect(clock.count()).toBe(1)
     expect(readdirSync(folder)).toHaveLength(1)
-    vi.advanceTimersByTime(1)
+    clock.move(1)
     await isEmpty(folder)
     await isOver()
     await runs.note(key(2))
-    vi.advanceTimersByTime(DAY_MS - 1)
+    clock.move(DAY_MS - 1)
     expect(readdirSync(folder)).toHaveLength(1)
-    vi.advanceTimersByTime(1)
+    clock.move(1)
     await isEmpty(folder)
     await runs.close()
   })
@@ -134,9 +133,9 @@ describe('sweeps in the background', () => {
     const { runs, folder } = await sweepingAt(91 * DAY_MS)
     runs.sweepLater()
     await runs.close()
-    expect(vi.getTimerCount()).toBe(0)
+    expect(clock.count()).toBe(0)
     runs.sweepLater()
-    expect(vi.getTimerCount()).toBe(0)
+    expect(clock.count()).toBe(0)
     expect(readdirSync(folder)).toHaveLength(1)
   })
 
@@ -144,9 +143,9 @@ describe('sweeps in the background', () => {
     const { runs, folder } = await sweepingAt(0)
     rmSync(folder, { recursive: true })
     runs.sweepLater()
-    vi.advanceTimersByTime(10 * MINUTE_MS)
+    clock.move(10 * MINUTE_MS)
     await isOver()
     await runs.close()
-    expect(vi.getTimerCount()).toBe(0)
+    expect(clock.count()).toBe(0)
   })
 })

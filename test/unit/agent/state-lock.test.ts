@@ -8,6 +8,7 @@ import { identifyProcess } from '../../../runner-agent/src/host/processes.js'
 import { ANSIBLE_PARTS } from '../../../runner-agent/src/package-info.js'
 import { acquireStateLock, type StateLock } from '../../../runner-agent/src/spool/state-lock.js'
 import { openFilesBelow } from '../../agent/open-files.js'
+import { holdClock } from '../../agent/held-clock.js'
 
 const KERNEL = { python: 'python3', script: ANSIBLE_PARTS.locks }
 const SELF = identifyProcess(process.pid)
@@ -104,10 +105,7 @@ test.each<[string, object | null, string]>([
 
 test('an agent that was just ended may need a moment to lose its lock', async () => {
   // The five seconds of that moment do not pass.
-  vi.useFakeTimers({ toFake: ['performance'] })
-  onTestFinished(() => {
-    vi.useRealTimers()
-  })
+  holdClock({ performance: true })
   const script = join(state, 'kernel.py')
   const looks = join(state, 'looks')
   writeFileSync(

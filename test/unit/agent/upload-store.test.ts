@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openUploadStore, type UploadStore } from '../../../runner-agent/src/files/upload-store.js'
 import { sha256Of } from '../../agent/fake-control-plane.js'
 import { openFilesBelow } from '../../agent/open-files.js'
+import { holdClock } from '../../agent/held-clock.js'
 
 /** Uploaded files of jobs while they are not whole yet. */
 const DAY_MS = 24 * 3_600_000
@@ -42,10 +43,7 @@ async function bring(bytes: Buffer, sha256 = HASH, size = CONTENT.length): Promi
 function laterThan(name: string, milliseconds: number): void {
   const written = new Date('2026-11-20T08:00:00.000Z')
   utimesSync(join(folder, name), written, written)
-  vi.useFakeTimers({ toFake: ['Date'], now: written.getTime() + milliseconds })
-  onTestFinished(() => {
-    vi.useRealTimers()
-  })
+  holdClock({ date: written.getTime() + milliseconds })
 }
 
 describe('an upload that comes in', () => {
