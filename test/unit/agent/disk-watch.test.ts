@@ -14,12 +14,14 @@ let state: string
 let prepared: number
 let prepareFails: string | null
 let clock: HeldClock
+let lines: string[]
 const ROOM = { blocks: 100, bavail: 10, files: 100, ffree: 10 }
 
 beforeEach(() => {
   state = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
   prepared = 0
   prepareFails = null
+  lines = []
   clock = holdClock({ timers: true })
   onTestFinished(() => {
     rmSync(state, { recursive: true })
@@ -35,7 +37,7 @@ async function watching(): Promise<DiskWatch> {
       prepared += 1
       return prepareFails === null ? Promise.resolve() : Promise.reject(systemError(prepareFails))
     },
-    log: pino({ level: 'silent' }),
+    log: pino({}, { write: (line) => void lines.push(line) }),
   })
   onTestFinished(() => watch.close())
   return watch
@@ -97,6 +99,23 @@ test.each([
   await nextLook(AGAIN_MS)
   expect([watch.problem, prepared]).toEqual([null, 1])
   await nextLook(WELL_MS)
+})
+
+test('a trouble is told once, and again when it is another one or over', async () => {
+  const full = failing('writeFile', 'ENOSPC')
+  await watching()
+  await nextLook(AGAIN_MS)
+  expect(lines).toHaveLength(1)
+  full.end()
+  const readOnly = failing('writeFile', 'EROFS')
+  await nextLook(AGAIN_MS)
+  await nextLook(AGAIN_MS)
+  expect(lines).toHaveLength(2)
+  readOnly.end()
+  await nextLook(AGAIN_MS)
+  await nextLook(WELL_MS)
+  expect(lines).toHaveLength(3)
+  expect(lines[2]).toContain('can be written again')
 })
 
 test('a disk is not well before everything is prepared, and that is tried again', async () => {

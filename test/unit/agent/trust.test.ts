@@ -40,8 +40,8 @@ beforeEach(() => {
   })
 })
 
-const open = (given: string | null = null): Trust =>
-  openTrust({ statePath: state, given, now: () => NOW, log: pino({ level: 'silent' }) })
+const open = (given: string | null = null, lines: string[] = []): Trust =>
+  openTrust({ statePath: state, given, now: () => NOW, log: pino({}, { write: (line) => void lines.push(line) }) })
 const kept = () => {
   const file = readTrust(state)
   return file === null ? null : [file.fingerprint, file.how]
@@ -69,6 +69,16 @@ describe('a runner that trusts nobody yet', () => {
     expect(trust.refused).toBeNull()
     trust.approved()
     expect(kept()).toEqual([OLD.fingerprint, 'first use'])
+  })
+
+  test('says once of each control plane that it may become the one to trust', () => {
+    const lines: string[] = []
+    const trust = open(null, lines)
+    for (const { claim } of [OLD, OLD, STRANGER, STRANGER]) trust.check(claim)
+    expect(lines.map((line) => (JSON.parse(line) as { fingerprint: string }).fingerprint)).toEqual([
+      OLD.fingerprint,
+      STRANGER.fingerprint,
+    ])
   })
 
   test('has its state folder made for it, open to nobody else', () => {
