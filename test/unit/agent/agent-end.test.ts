@@ -2,7 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { agentEndOf, amendEnd, UnsureError, writeAgentEnd } from '../../../runner-agent/src/spool/agent-end.js'
+import {
+  agentEndOf,
+  amendEnd,
+  takeStart,
+  UnsureError,
+  writeAgentEnd,
+} from '../../../runner-agent/src/spool/agent-end.js'
 import { createJobFolder, type JobFileName, type JobFolder } from '../../../runner-agent/src/spool/job-folder.js'
 import { sha256Of } from '../../agent/fake-control-plane.js'
 
@@ -107,4 +113,60 @@ test('bytes that were lost after the end are counted, and an undamaged end stays
   )
   write('events.jsonl', '')
   expect((await amendEnd(folder, record)).events).toMatchObject({ length: 0, dropped: 1 })
+})
+
+test('a sentence about an end has four thousand characters at most', async () => {
+  const message = 'm'.repeat(4001)
+  expect((await agentEndOf(folder, { ...LOST, message }, NOW)).message).toBe('m'.repeat(4000))
+  expect((await agentEndOf(folder, { ...LOST, message: null }, NOW)).message).toBeNull()
+  const record = await agentEndOf(folder, { ...LOST, message: 'm'.repeat(3990) }, NOW)
+  write('output.log', 'more')
+  expect((await amendEnd(folder, { ...record, output: { ...record.output, length: 9 } })).message).toHaveLength(4000)
+})
+
+test('a stream that is a folder is named, and counts as empty', async () => {
+  mkdirSync(folder.file('output.log'))
+  mkdirSync(folder.file('events.jsonl'))
+  const { message, output } = await agentEndOf(folder, { ...LOST, message: null }, NOW)
+  expect(message).toMatch(
+    /^the output in the spool cannot be read \(.*\); the events in the spool cannot be read \(.*\)$/,
+  )
+  expect(output.length).toBe(0)
+})
+
+test('an end counts as aborted by its cause, too', async () => {
+  expect(await agentEndOf(folder, { cause: 'aborted', message: null }, NOW)).toMatchObject({ aborted: true })
+  expect(await agentEndOf(folder, { cause: 'exited', message: null, exit_code: 4 }, NOW)).toMatchObject({
+    aborted: false,
+    exit_code: 4,
+  })
+})
+
+test('what is known of an exit is kept, and the folder says the rest', async () => {
+  const known = { cause: 'exited', message: null, exit_code: 2, started_at: 'then', ended_at: 'later' } as const
+  expect(await agentEndOf(folder, known, NOW)).toMatchObject({ ...known, signal: null, run_id: 'a'.repeat(32) })
+})
+
+test('an end that is torn stays as it is, and one that cannot be read is tried again', async () => {
+  write('end.json', '{"cause":')
+  expect(await writeAgentEnd(folder, LOST, NOW)).toMatchObject(LOST)
+  expect(folder.end()).toEqual({ kind: 'torn' })
+  const unreadable = { ...folder, end: () => ({ kind: 'unknown', code: 'EIO' }) as const }
+  await expect(writeAgentEnd(unreadable, LOST, NOW)).rejects.toThrow(UnsureError)
+})
+
+test('no stream counts as missing while its folder cannot be looked at, or when it is there again', async () => {
+  const hidden = { ...folder, lookAround: () => ({ kind: 'unknown', code: 'EIO' }) as const }
+  await expect(agentEndOf(hidden, LOST, NOW)).rejects.toThrow('the folder of the job cannot be looked at: EIO')
+  const back: JobFolder = {
+    ...folder,
+    look: (name) => (name === 'events.jsonl' ? { kind: 'present', content: '1' } : folder.look(name)),
+  }
+  await expect(agentEndOf(back, LOST, NOW)).rejects.toThrow('events.jsonl is there again')
+})
+
+test('a start is taken once, by whoever comes first', async () => {
+  expect(await takeStart(folder, NOW)).toBe(true)
+  expect(await takeStart(folder, NOW)).toBe(false)
+  expect(folder.started()).toMatchObject({ kind: 'present', content: { by: 'agent', pid: process.pid } })
 })
