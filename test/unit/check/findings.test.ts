@@ -97,6 +97,19 @@ describe('the folders', () => {
     expect((await found())[0]).toBe('data folder warning: other users can look into /data, where secrets are')
   })
 
+  test('are no files', async () => {
+    put('data', 'a file', 0o600)
+    const [first, ...others] = await checkFolders(places())
+    expect([first, others]).toMatchObject([
+      { subject: 'data folder', state: 'problem', words: expect.stringContaining('EACCES') as string },
+      [],
+    ])
+    rmSync(join(folder, 'data'))
+    mkdirSync(join(folder, 'data'), { mode: 0o700 })
+    put('data/forms', 'a file', 0o600)
+    expect(await found()).toContainEqual(expect.stringMatching(/^forms folder problem: EACCES/))
+  })
+
   test('cannot be made below a file', async () => {
     put('data', 'a file')
     const [first, ...others] = await checkFolders({ ...places(), persistentPath: join(folder, 'data/below') })
