@@ -240,7 +240,9 @@ describe('a runner', () => {
       const rows = await store.read.selectFrom('notification_event').select('data').orderBy('id').execute()
       return rows.map(({ data }) => (JSON.parse(data) as { what: string }).what)
     }
-    return { connect, looked, die: () => (isAlive = false) }
+    const enable = (enabled: 0 | 1) =>
+      store.write('test', (queries) => queries.updateTable('runner').set({ enabled }).where('id', '=', id).execute())
+    return { connect, looked, enable, die: () => (isAlive = false) }
   }
 
   test('is lost when it was away for the whole time, and back when it is there', async () => {
@@ -266,6 +268,18 @@ describe('a runner', () => {
     await looked(50)
     await connect(null)
     expect(await looked(50)).toEqual([])
+    expect(await looked(999)).toEqual([])
+    expect(await looked(1)).toEqual(['lost'])
+  })
+
+  test('that is switched off is not watched, and has the whole time again when it is switched on', async () => {
+    const { connect, looked, enable } = await watched()
+    await connect(null)
+    await looked(0)
+    await enable(0)
+    expect(await looked(5000)).toEqual([])
+    await enable(1)
+    expect(await looked(0)).toEqual([])
     expect(await looked(999)).toEqual([])
     expect(await looked(1)).toEqual(['lost'])
   })
