@@ -80,8 +80,6 @@ export function createLiveStream(
     isClosed = true
     leavePings()
     for (const cancel of resting.values()) cancel()
-    resting.clear()
-    pending.clear()
     reader.end()
   }
 
