@@ -282,6 +282,21 @@ describe('syslog', () => {
     expect(heard.sort()).toEqual([`${HEADER}one`, `${HEADER}two`])
   })
 
+  test('over UDP takes any number of records without a warning of the process', async () => {
+    const receiver = createSocket('udp4')
+    onTestFinished(() => void receiver.close())
+    receiver.bind(0, '127.0.0.1')
+    await once(receiver, 'listening')
+    const warned: string[] = []
+    const note = ({ name }: Error) => void warned.push(name)
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+    const { port } = receiver.address()
+    await createSyslog({ protocol: 'udp', host: '127.0.0.1', port }, sender).send(Array.from({ length: 30 }, String))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(warned).toEqual([])
+  })
+
   test('over TCP frames each message by its length, and has arrived when the receiver ends the connection', async () => {
     let heard = ''
     const sockets: Socket[] = []
