@@ -40,6 +40,14 @@ test('a message that comes twice, too late or to its sender is refused', () => {
   expect(service.open(second)).toBe('2')
 })
 
+test('each direction has its own key', () => {
+  const [fromAgent, fromControlPlane, other] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const
+  const agent = createSealedChannel('agent', { fromAgent, fromControlPlane })
+  const service = createSealedChannel('control plane', { fromAgent, fromControlPlane: other })
+  expect(service.open(agent.seal('hello'))).toBe('hello')
+  expect(() => agent.open(service.seal('hello'))).toThrow(expect.objectContaining({ reason: 'bad_seal' }))
+})
+
 test('a join token says whom to trust, and one of an older release says nothing', () => {
   const fingerprint = `SHA256:${Buffer.alloc(32, 7).toString('base64').replace(/=+$/, '')}`
   const token = joinTokenOf('the-secret', fingerprint)
