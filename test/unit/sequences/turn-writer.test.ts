@@ -95,6 +95,16 @@ describe('nodes that have ended', () => {
     expect(events).toMatchObject([{ what: 'ended', node: { identifier: 'a', status: 'failed', artifacts: { x: 1 } } }])
   })
 
+  test('end as a job can end, and in no other way', async () => {
+    await put('a', { status: 'running', subjob_id: await newJob() })
+    const skipped = turn((writer, { nodes }) => {
+      const [node] = nodes as [StoredNode]
+      return writer.storeEnded({ ended: [{ node, status: 'skipped' as never }], lost: [], nodes })
+    })
+    await expect(skipped).rejects.toThrow('cannot go from running to skipped')
+    expect((await nodeOf('a')).status).toBe('running')
+  })
+
   test.each([
     ['silent', ' (silent)'],
     [null, ''],
