@@ -131,6 +131,35 @@ describe('many jobs', () => {
     expect(removed).toContain(1)
   })
 
+  test.each([
+    [[1000, 1000], 0, [2]],
+    [[1000, 1001], 0, [1, 1]],
+    [[999, 1000], 4096, [2]],
+    [[999, 1000], 4097, [1, 1]],
+  ])('are deleted together up to 2000 events and pieces of 4 KiB: %j and %i bytes', async (events, bytes, writes) => {
+    const ids = [await endedDaysAgo(10), await endedDaysAgo(9)]
+    await server.store.write('test.sizes', async (queries) => {
+      for (const [index, id] of ids.entries()) {
+        const sizes = { events_count: events[index] ?? 0, shown_length: index === 0 ? bytes : 0 }
+        await queries.updateTable('job_stream').set(sizes).where('job_id', '=', id).execute()
+      }
+    })
+    const removed: number[] = []
+    const counting: Store = {
+      ...server.store,
+      async write(name, operation) {
+        const result = await server.store.write(name, operation)
+        removed.push(Number(result))
+        return result
+      },
+    }
+    const retention = start(7, counting)
+    await waitFor('both to go', async () => !(await left()).some((id) => ids.includes(id)))
+    await retention.close()
+    said.splice(0)
+    expect(removed).toEqual(writes)
+  })
+
   test('the sweep ends between two writes when the service stops', async () => {
     await Promise.all(Array.from({ length: 150 }, () => endedDaysAgo(9)))
     const before = (await left()).length

@@ -84,8 +84,15 @@ test('a filter that is left out does not limit, and the others are of the databa
 
 describe('the head of an event', () => {
   const NOTHING = {
-    ...{ playId: null, taskId: null, action: null, role: null, path: null },
-    ...{ changed: false, ignored: false, rescued: false, item: undefined },
+    playId: null,
+    taskId: null,
+    action: null,
+    role: null,
+    path: null,
+    changed: false,
+    ignored: false,
+    rescued: false,
+    item: undefined,
   }
 
   test('has the fields before the result, also if an item has a member of that name', () => {

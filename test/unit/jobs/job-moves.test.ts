@@ -143,10 +143,16 @@ describe('an approval of another content', () => {
   test('is taken back, and the job asks for another one for what is there now', async () => {
     const { id, job, output } = await takeBack({ approval: given(), has_place: 1, wait_until: 9 })
     expect(job).toMatchObject({
-      ...{ status: 'approve', dispatch: 'parked', approved_manifest: null, has_place: 0, wait_until: null },
+      status: 'approve',
+      dispatch: 'parked',
+      approved_manifest: null,
+      has_place: 0,
+      wait_until: null,
     })
     expect(JSON.parse(job.approval ?? '')).toMatchObject({
-      ...{ state: 'waiting', decided_by: null, subject: { manifest_sha256: 'new', form_sha256: 'form' } },
+      state: 'waiting',
+      decided_by: null,
+      subject: { manifest_sha256: 'new', form_sha256: 'form' },
     })
     expect(output).toContain('it waits for another one')
     expect(output).toContain('Waiting for an approval by ops or an admin')

@@ -35,6 +35,41 @@ describe('outcome of a run', () => {
     expect(jobOutcomeOf(end, 'ann')).toMatchObject({ status, reason })
   })
 
+  test.each([
+    [{ cause: 'exited', exit_code: null }, 'failed', 'ansible-playbook ended with no status', null],
+    [{ cause: 'signaled', exit_code: null, signal: null }, 'failed', 'ansible-playbook was ended by a signal', null],
+    [{ cause: 'spawn_failed', exit_code: null }, 'failed', 'ansible-playbook could not be started', null],
+    [{ cause: 'not_started', exit_code: null }, 'failed', 'the runner could not prepare the playbook', null],
+    [{ cause: 'supervisor_lost', exit_code: null, message: 'killed' }, 'failed', 'killed', null],
+    [{ cause: 'host_rebooted', exit_code: null, message: 'rebooted' }, 'failed', 'rebooted', null],
+    [{ cause: 'aborted', exit_code: null }, 'aborted', 'aborted on the runner', null],
+    [{ cause: 'exited', exit_code: 0, message: 'some note' }, 'success', null, 'some note'],
+  ] as const)('without an abort: %j', (changes, status, reason, detail) => {
+    expect(jobOutcomeOf(record(changes), null)).toEqual({ status, reason, detail })
+  })
+
+  test.each([
+    [1, 'an error stopped it'],
+    [2, 'a host failed'],
+    [3, 'hosts were unreachable'],
+    [4, 'a host was unreachable, or the playbook could not be read'],
+    [5, 'bad or incomplete options'],
+    [99, 'it was interrupted'],
+    [250, 'an unexpected error'],
+  ])('the exit status %i has a meaning', (exit_code, meaning) => {
+    expect(jobOutcomeOf(record({ exit_code }), null).reason).toBe(
+      `ansible-playbook ended with ${exit_code}: ${meaning}`,
+    )
+  })
+
+  test('a playbook that never ran lacks no events, and one that was killed does', () => {
+    const events = { length: 0, sha256: NOTHING, dropped: 0, errors: 0, plugin_seen: false }
+    const detailOf = (cause: EndRecord['cause']) =>
+      jobOutcomeOf(record({ cause, exit_code: null, events }), null).detail
+    expect([detailOf('spawn_failed'), detailOf('not_started')]).toEqual([null, null])
+    expect(detailOf('signaled')).toBe('no structured events: the event plugin did not start')
+  })
+
   test('a late abort does not hide a success', () => {
     const { status, detail } = jobOutcomeOf(record({ exit_code: 0, aborted: false }), 'ann')
     expect(status).toBe('success')

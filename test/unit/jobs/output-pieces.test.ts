@@ -39,8 +39,15 @@ afterAll(() => db.close())
 
 const ALL = { host: undefined, task: undefined }
 const EVENTS = {
-  ...{ after: 0, before: Number.MAX_SAFE_INTEGER, limit: 10, isDescending: false },
-  ...{ host: undefined, task: undefined, type: undefined, status: undefined, outcomes: undefined },
+  after: 0,
+  before: Number.MAX_SAFE_INTEGER,
+  limit: 10,
+  isDescending: false,
+  host: undefined,
+  task: undefined,
+  type: undefined,
+  status: undefined,
+  outcomes: undefined,
 }
 
 /** The events of a run, as they are stored. */

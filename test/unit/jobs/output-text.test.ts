@@ -73,6 +73,12 @@ describe('output as text', () => {
     expect(await whole(htmlText, pieces(Buffer.alloc(8_000_000, 'x'), 256 * 1024))).toHaveLength(8_000_000)
   })
 
+  test.each([-2, -1, 0, 1])('a character of two halves stays whole at the end of a slice: %i', async (more) => {
+    const bytes = Buffer.from(`${'x'.repeat(16 * 1024 - 1 + more)}😀y`)
+    const html = await whole(htmlText, pieces(bytes, bytes.length))
+    expect(html.replace(/^x+/, '')).toBe('&#x1F600;y')
+  })
+
   test('output larger than a slice stays complete', async () => {
     const line = `${'x'.repeat(99)}ä\n`
     const bytes = Buffer.from(line.repeat(20_000))

@@ -106,6 +106,14 @@ describe('the time left of a parent job', () => {
       course: courseOf(runEvents([{ name: 'another task', at: 0, hosts: {} }], START)),
     }
     expect(estimateOfSequence(current(CHAIN, { one: another }), [earlier(CHAIN, { one: ran(9) })], START)).toBeNull()
+    // The same in a parent job in it, also if that was a playbook before.
+    const outer = graph({ inner: {} })
+    const inside = (now: Record<string, NodeNow>) =>
+      current(outer, { inner: { state: 'sequence', nodes: current(CHAIN, now) } })
+    const before = earlier(outer, { inner: earlier(CHAIN, { one: ran(9) }) })
+    expect(estimateOfSequence(inside({ one: another }), [before], START)).toBeNull()
+    expect(estimateOfSequence(inside({ one: runs() }), [before], START)).toMatchObject({ leftMs: 9000 })
+    expect(estimateOfSequence(inside({}), [earlier(outer, { inner: ran(9) })], START)).toBeNull()
   })
 
   test('never grows while steps succeed, whatever time they took before', () => {

@@ -55,7 +55,7 @@ function cutOf(text: string): number {
   const line = text.lastIndexOf('\n', SLICE_LENGTH - 1) + 1
   if (line > 0) return line
   const code = text.lastIndexOf(ESCAPE, SLICE_LENGTH - 1)
-  if (code > SLICE_LENGTH - MAX_CODE_LENGTH && code > 0) return code
+  if (code > SLICE_LENGTH - MAX_CODE_LENGTH) return code
   const isSecondHalf = /[\uDC00-\uDFFF]/.test(text.charAt(SLICE_LENGTH))
   return isSecondHalf ? SLICE_LENGTH - 1 : SLICE_LENGTH
 }
