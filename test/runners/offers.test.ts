@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ServerMessage } from '@holdfast/protocol'
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { UnavailableError } from '../../control-plane/src/errors.js'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import { HeldJobs } from '../../control-plane/src/runners/held/held-jobs.js'
@@ -17,6 +17,7 @@ import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { Runner } from '../../control-plane/src/store/runners/runners.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { AMPLE } from '../support/ample-limits.js'
+import { holdProcessTimers } from '../support/held-process-timers.js'
 import { insertTestRunner } from '../support/runner-rows.js'
 import { openTestStore } from '../support/test-database.js'
 import { queuedJob } from './queued-job.js'
@@ -25,6 +26,7 @@ import { queuedJob } from './queued-job.js'
 const CAPACITY = { enabled: true, draining: false, maxJobs: 10 }
 const BUSY_PAUSE_MS = 10_000
 
+let timers: ReturnType<typeof holdProcessTimers>
 let folder: string
 let store: Store
 let runner: Runner
@@ -40,7 +42,7 @@ let faults: Map<string, Error>
 let filesFault: Error | null
 
 beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  timers = holdProcessTimers()
   folder = mkdtempSync(join(tmpdir(), 'holdfast-offers-'))
   store = await openTestStore(folder)
   runner = await store.write('test', (queries) => insertTestRunner(queries, { name: 'seven' }))
@@ -90,7 +92,7 @@ beforeEach(async () => {
   offers = new JobOffers(connection, CAPACITY, held, new OfferWatch(dependencies.steady), dependencies)
 })
 afterEach(async () => {
-  vi.useRealTimers()
+  timers.release()
   offers.close()
   await settledOffers()
   await store.close()
@@ -187,10 +189,10 @@ describe('a refusal', () => {
     expect([offered, await dispatchOf(id)]).toEqual([[id], 'queued'])
     expect(offers.whyNotTaken).toBe('takes no job now (it is busy)')
     expect([raised.includes('jobs'), endsHeard]).toEqual([true, 1])
-    vi.advanceTimersByTime(BUSY_PAUSE_MS - 1)
+    timers.advance(BUSY_PAUSE_MS - 1)
     await settledOffers()
     expect(offered).toHaveLength(1)
-    vi.advanceTimersByTime(1)
+    timers.advance(1)
     await settledOffers()
     expect([offered, offers.whyNotTaken]).toEqual([[id, id], null])
   })
@@ -205,7 +207,7 @@ describe('a refusal', () => {
     await refuse(id, 'busy')
     end()
     await settledOffers()
-    expect([offered, vi.getTimerCount()]).toEqual([[id, id], 0])
+    expect([offered, timers.count()]).toEqual([[id, id], 0])
   })
 
   test('after the end of the connection leaves no pause behind', async () => {
@@ -214,7 +216,7 @@ describe('a refusal', () => {
     await settledOffers()
     offers.close()
     await refuse(id, 'busy')
-    expect(vi.getTimerCount()).toBe(0)
+    expect(timers.count()).toBe(0)
   })
 
   test('because files changed is offered again at once, five times; then the job fails', async () => {
@@ -223,7 +225,7 @@ describe('a refusal', () => {
     await settledOffers()
     for (const times of [2, 3, 4, 5, 6]) {
       await refuse(id, 'files_changed')
-      expect([offered.length, vi.getTimerCount()]).toEqual([times, 0])
+      expect([offered.length, timers.count()]).toEqual([times, 0])
     }
     await refuse(id, 'files_changed')
     expect(offered).toHaveLength(6)
@@ -261,7 +263,7 @@ describe('an offer that fails here', () => {
     expect(offers.whyNotTaken).toBe('could not be offered any: that failed here')
     expect([raised.includes('jobs'), endsHeard]).toEqual([true, 1])
     filesFault = null
-    vi.advanceTimersByTime(BUSY_PAUSE_MS)
+    timers.advance(BUSY_PAUSE_MS)
     await settledOffers()
     expect(offered).toEqual([id])
   })
@@ -284,7 +286,7 @@ describe('an offer that fails here', () => {
     faults.set(name, error)
     offers.start()
     await settledOffers()
-    expect([closings, vi.getTimerCount()]).toEqual([['internal_error'], 0])
+    expect([closings, timers.count()]).toEqual([['internal_error'], 0])
   })
 
   test('because of the files of one job ends that job, and the others are offered', async () => {

@@ -1,13 +1,17 @@
 import { MAX_CONTROL_BYTES, ProtocolError, type SealedChannel } from '@holdfast/protocol'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { holdProcessTimers } from '../../support/held-process-timers.js'
 import { opened } from './opened-socket.js'
 
 /** The limits of one socket at their edges, and what is left of it after its end. */
 const KIBIBYTE = 1024
 const MEBIBYTE = 1024 * KIBIBYTE
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
+let timers: ReturnType<typeof holdProcessTimers>
+beforeEach(() => {
+  timers = holdProcessTimers()
+})
+afterEach(() => timers.release())
 
 /** A channel whose sealed bytes are the text with an `S:` before it; other bytes are forged. */
 function channelOf(): SealedChannel {
@@ -81,10 +85,10 @@ describe('rates', () => {
     sendFrames(20_001)
     sendFrames(5)
     expect(fake.done).toEqual(['pause'])
-    vi.advanceTimersByTime(10)
+    timers.advance(10)
     expect(fake.done).toEqual(['pause', 'resume'])
     sendFrames(1)
-    vi.advanceTimersByTime(10)
+    timers.advance(10)
     expect(fake.done).toEqual(['pause', 'resume', 'pause', 'resume'])
     expect(socket.ended).toBe(false)
   })
@@ -213,9 +217,9 @@ describe('the end', () => {
     socket.close('revoked', 'for the test')
     socket.close('too_large', 'later reasons do not count')
     expect([heard, socket.endedBecause, fake.done]).toEqual([['ended'], 'revoked', ['close 4008']])
-    vi.advanceTimersByTime(milliseconds - 1)
+    timers.advance(milliseconds - 1)
     expect(fake.done).toEqual(['close 4008'])
-    vi.advanceTimersByTime(1)
+    timers.advance(1)
     expect(fake.done).toEqual(['close 4008', 'terminate'])
   })
 
@@ -233,7 +237,7 @@ describe('the end', () => {
     paused.socket.pause('deciding')
     paused.send('x', 151)
     expect(paused.fake.done).toEqual(['pause', 'close 4020'])
-    vi.advanceTimersByTime(250)
+    timers.advance(250)
     expect(paused.fake.done.at(-1)).toBe('terminate')
   })
 
@@ -241,15 +245,15 @@ describe('the end', () => {
     const { fake, heard, socket } = opened()
     socket.close('revoked', 'for the test')
     fake.emit('close')
-    expect([heard, vi.getTimerCount()]).toEqual([['ended', 'gone'], 0])
+    expect([heard, timers.count()]).toEqual([['ended', 'gone'], 0])
 
     const left = opened()
     left.socket.approved()
     left.sendFrames(20_001)
-    expect(vi.getTimerCount()).toBe(1)
+    expect(timers.count()).toBe(1)
     left.fake.emit('error', new Error('a broken frame'))
     left.fake.emit('close')
-    expect([left.heard.slice(-2), left.socket.endedBecause, vi.getTimerCount()]).toEqual([['ended', 'gone'], null, 0])
+    expect([left.heard.slice(-2), left.socket.endedBecause, timers.count()]).toEqual([['ended', 'gone'], null, 0])
   })
 
   test('a question whether the other side is alive leaves nothing behind when it gets no answer', async () => {
@@ -257,11 +261,11 @@ describe('the end', () => {
     const before = [fake.listenerCount('pong'), fake.listenerCount('close')]
     const answer = socket.answers(1000)
     expect(fake.lastPing).toHaveLength(8)
-    vi.advanceTimersByTime(1000)
+    timers.advance(1000)
     expect(await answer).toBe(false)
     expect([fake.listenerCount('pong'), fake.listenerCount('close')]).toEqual(before)
     const quick = socket.answers(1000)
     fake.emit('pong', fake.lastPing)
-    expect([await quick, vi.getTimerCount()]).toEqual([true, 0])
+    expect([await quick, timers.count()]).toEqual([true, 0])
   })
 })

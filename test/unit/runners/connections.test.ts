@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pino } from 'pino'
 import { createKeyedQueue } from '../../../control-plane/src/runners/registration/connections/keyed-queue.js'
 import { PresentConnections } from '../../../control-plane/src/runners/registration/connections/present.js'
@@ -7,6 +7,7 @@ import { createStatusWriter } from '../../../control-plane/src/runners/registrat
 import { createTurnedAway } from '../../../control-plane/src/runners/registration/join/turned-away.js'
 import type { AgentConnection } from '../../../control-plane/src/runners/socket/agent-connection.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
+import { holdProcessTimers } from '../../support/held-process-timers.js'
 
 /** A connection that notes what is done with it. */
 function connectionOf(fingerprint: string, runnerId = 1, accepted = true) {
@@ -23,6 +24,15 @@ function connectionOf(fingerprint: string, runnerId = 1, accepted = true) {
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+let timers: ReturnType<typeof holdProcessTimers>
+function hold(): void {
+  timers = holdProcessTimers()
+}
+function advance(milliseconds: number): Promise<unknown> {
+  timers.advance(milliseconds)
+  return settled()
+}
 
 describe('the tasks of a key', () => {
   test('run one after the other, also after one that failed, and those of another key do not wait', async () => {
@@ -86,17 +96,17 @@ describe('the registry', () => {
 })
 
 describe('with a held clock', () => {
-  beforeEach(() => void vi.useFakeTimers())
-  afterEach(() => void vi.useRealTimers())
+  beforeEach(hold)
+  afterEach(() => timers.release())
 
   test('a connection is closed when its hello does not come in time', () => {
     const present = new PresentConnections()
     const [late, quick] = [connectionOf('one'), connectionOf('two')]
     for (const { connection } of [late, quick]) present.greet(connection, 100)
     present.noLongerGreets(quick.connection)
-    vi.advanceTimersByTime(99)
+    timers.advance(99)
     expect(late.done).toEqual([])
-    vi.advanceTimersByTime(1)
+    timers.advance(1)
     expect([late.done, quick.done]).toEqual([['handshake_timeout'], []])
   })
 
@@ -108,13 +118,13 @@ describe('with a held clock', () => {
     let isOver = false
     const over = present.closeAll(100).then(() => (isOver = true))
     present.gone(one.connection)
-    await vi.advanceTimersByTimeAsync(99)
+    await advance(99)
     expect([one.done, stays.done, present.size]).toEqual([['going_away'], ['going_away'], 1])
-    await vi.advanceTimersByTimeAsync(1)
+    await advance(1)
     expect([one.done, stays.done, isOver]).toEqual([['going_away'], ['going_away', 'cut'], false])
     present.gone(stays.connection)
     await over
-    expect(vi.getTimerCount()).toBe(0)
+    expect(timers.count()).toBe(0)
   })
 
   test('closing ends at once when all have gone, and in the end without those that never go', async () => {
@@ -125,10 +135,11 @@ describe('with a held clock', () => {
     const over = present.closeAll(100)
     present.gone(leaves.connection)
     await over
-    expect([leaves.done, vi.getTimerCount()]).toEqual([['going_away'], 0])
+    expect([leaves.done, timers.count()]).toEqual([['going_away'], 0])
     present.add(never.connection)
     const given = present.closeAll(100)
-    await vi.advanceTimersByTimeAsync(200)
+    await advance(100)
+    await advance(100)
     await given
     expect(present.size).toBe(1)
   })
@@ -141,14 +152,14 @@ describe('with a held clock', () => {
     for (let count = 0; count < 3; count += 1) turnAway(connection, 'checking')
     expect(done).toEqual(['too_many_waiting', 'too_many_waiting', 'too_many_waiting'])
     expect(logged).toMatchObject([{ ip: '10.0.0.1', stage: 'checking' }])
-    vi.advanceTimersByTime(10_000)
+    timers.advance(10_000)
     expect(logged.slice(1)).toMatchObject([{ connections: 3 }])
     turnAway(connection, 'queued')
-    vi.advanceTimersByTime(10_000)
+    timers.advance(10_000)
     expect(logged.slice(2)).toMatchObject([{ stage: 'queued' }])
     turnAway(connection, 'queued')
     close()
-    expect(vi.getTimerCount()).toBe(0)
+    expect(timers.count()).toBe(0)
   })
 })
 
@@ -156,8 +167,8 @@ describe('the statuses of runners', () => {
   const STATUS = { runningJobs: 0, agentMaxJobs: 1, draining: false, spoolBytes: 0, clockSkewMs: 0, lastSeen: 1 }
   const QUIET = { urgent: false, visible: false }
 
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-  afterEach(() => void vi.useRealTimers())
+  beforeEach(hold)
+  afterEach(() => timers.release())
 
   /** A writer whose writes end when the test says so. */
   function writer() {
@@ -178,10 +189,10 @@ describe('the statuses of runners', () => {
     const { state, statuses } = writer()
     statuses.note(1, 1, STATUS, QUIET)
     statuses.note(2, 1, STATUS, QUIET)
-    vi.advanceTimersByTime(999)
+    timers.advance(999)
     await settled()
     expect(state.writes).toBe(0)
-    vi.advanceTimersByTime(1)
+    timers.advance(1)
     await settled()
     expect(state.writes).toBe(1)
     state.end()
@@ -190,7 +201,7 @@ describe('the statuses of runners', () => {
     expect(state.writes).toBe(2)
     state.end()
     await settled()
-    expect([state.changes, vi.getTimerCount()]).toEqual([0, 0])
+    expect([state.changes, timers.count()]).toEqual([0, 0])
   })
 
   test('an urgent one takes the gathered ones with it, and nothing is written twice', async () => {
@@ -200,8 +211,8 @@ describe('the statuses of runners', () => {
     await settled()
     state.end()
     await settled()
-    expect([state.writes, vi.getTimerCount()]).toEqual([1, 0])
-    vi.advanceTimersByTime(2000)
+    expect([state.writes, timers.count()]).toEqual([1, 0])
+    timers.advance(2000)
     void statuses.close()
     await settled()
     expect(state.writes).toBe(1)
@@ -245,6 +256,6 @@ describe('the statuses of runners', () => {
     state.end()
     await closed
     await settled()
-    expect([state.writes, state.changes, vi.getTimerCount()]).toEqual([1, 0, 0])
+    expect([state.writes, state.changes, timers.count()]).toEqual([1, 0, 0])
   })
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { BusListener } from '../../../control-plane/src/nodes/bus.js'
 import { SOLE_NODE } from '../../../control-plane/src/nodes/nodes.js'
 import { createKeyedQueue } from '../../../control-plane/src/runners/registration/connections/keyed-queue.js'
@@ -10,6 +10,7 @@ import { createRegistry } from '../../../control-plane/src/runners/registration/
 import { createHubPoll } from '../../../control-plane/src/runners/registration/hub/poll.js'
 import type { AgentConnection } from '../../../control-plane/src/runners/socket/agent-connection.js'
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
+import { holdProcessTimers } from '../../support/held-process-timers.js'
 import { insertTestRunner } from '../../support/runner-rows.js'
 
 /** A node that looks after the rows of its runners, over a database in which other nodes write. */
@@ -178,11 +179,11 @@ describe('when it looks', () => {
   })
 
   test('every two seconds where there are other nodes, until it is closed', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const timers = holdProcessTimers()
+    onTestFinished(() => timers.release())
     const { poll, listeners, state } = await createWatched(true)
     const looksAfter = (milliseconds: number): number => {
-      vi.advanceTimersByTime(milliseconds)
+      timers.advance(milliseconds)
       return state.looks
     }
     expect([looksAfter(1999), looksAfter(1)]).toEqual([0, 1])
@@ -190,14 +191,14 @@ describe('when it looks', () => {
     await poll.poll()
     expect([looksAfter(1999), looksAfter(1)]).toEqual([1, 2])
     await poll.close()
-    expect([looksAfter(10_000), listeners.size, vi.getTimerCount()]).toEqual([2, 0, 0])
+    expect([looksAfter(10_000), listeners.size, timers.count()]).toEqual([2, 0, 0])
   })
 
   test('never by itself where there are none', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const timers = holdProcessTimers()
+    onTestFinished(() => timers.release())
     const { state } = await createWatched(false)
-    vi.advanceTimersByTime(10_000)
+    timers.advance(10_000)
     expect(state.looks).toBe(0)
   })
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { BusListener } from '../../../control-plane/src/nodes/bus.js'
 import type { BusMessage } from '../../../control-plane/src/nodes/messages.js'
 import { SOLE_NODE } from '../../../control-plane/src/nodes/nodes.js'
@@ -9,6 +9,7 @@ import { createRegistry } from '../../../control-plane/src/runners/registration/
 import { createRivals } from '../../../control-plane/src/runners/registration/join/rivals.js'
 import type { AgentConnection } from '../../../control-plane/src/runners/socket/agent-connection.js'
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
+import { holdProcessTimers } from '../../support/held-process-timers.js'
 import { insertTestRunner } from '../../support/runner-rows.js'
 
 /** Whether an older process of a runner still runs, here or at another node. The known one has generation 5. */
@@ -125,8 +126,8 @@ describe('a process that is not connected here', () => {
   })
 
   test('does not run when its node gives no answer in a second more than it may take, or this one stops', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const timers = holdProcessTimers()
+    onTestFinished(() => timers.release())
     const { answers, published, rivals, listeners } = await asking('other')
     const asked = async (count: number) => {
       while (published.length < count) await new Promise((resolve) => setImmediate(resolve))
@@ -134,16 +135,16 @@ describe('a process that is not connected here', () => {
     const late: (boolean | string)[] = []
     const found = answers(6).then((one) => late.push(one))
     await asked(1)
-    vi.advanceTimersByTime(ANSWER_MS + 999)
+    timers.advance(ANSWER_MS + 999)
     await new Promise((resolve) => setImmediate(resolve))
     expect(late).toEqual([])
-    vi.advanceTimersByTime(1)
+    timers.advance(1)
     await found
     expect(late).toEqual([false])
     const open = answers(6)
     await asked(2)
     rivals.close()
-    expect([await open, listeners.size, vi.getTimerCount()]).toEqual([false, 0, 0])
+    expect([await open, listeners.size, timers.count()]).toEqual([false, 0, 0])
   })
 })
 
