@@ -110,11 +110,11 @@ describe('a known key', () => {
 
   test.each([
     ['an older start', {}, { generation: 0 }],
-    ['a rival that answers', { rivalAnswers: true }, {}],
+    ['a rival that answers', { rivalAnswers: true }, { generation: 3 }],
   ])('is refused as a copy: %s', async (_, request, said) => {
     const { id } = await add('edge', { epoch: 7 })
     expect(await decide(request, said)).toMatchObject({ kind: 'refused', reason: 'clone', runnerId: id, visible: true })
-    const generation = said.generation ?? 3
+    const { generation } = said
     const seen = { cloneHost: 'new host', cloneIp: '10.0.0.9', cloneGeneration: generation, cloneInstance: 'process 3' }
     expect(await findRunner(store.read, id)).toMatchObject({ epoch: 7, host: 'host', ...seen })
   })
