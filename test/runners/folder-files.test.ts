@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -33,7 +34,7 @@ const AMPLE = 2 ** 40
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'holdfast-files-'))
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-files-')))
 })
 afterEach(() => {
   expect(openFiles()).toEqual([])
