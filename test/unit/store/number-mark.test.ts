@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
@@ -91,6 +102,45 @@ test.each([
   expect(second.id).not.toBe(first.id)
   expect(second.warnings).toEqual([expect.stringMatching(words)])
   expect(JSON.parse(markText())).toEqual({ database: second.id, numbers: { job: 1 } })
+})
+
+test.each([
+  ['is missing', () => rmSync(mark), /-mark is not there, so/],
+  [
+    'was put there with its times',
+    () => utimesSync(mark, new Date(), new Date(Date.now() - 60_000)),
+    /-mark was put there or changed by somebody else, so/,
+  ],
+  [
+    'cannot be read',
+    () => {
+      rmSync(mark)
+      mkdirSync(mark)
+    },
+    /-mark cannot be read: EISDIR/,
+  ],
+])('a mark that %s gives a new id, and says why', async (_what, change, words) => {
+  const first = await keep()
+  await first.close()
+  change()
+  const second = await keep()
+  await second.close()
+  expect(second.id).not.toBe(first.id)
+  expect(second.warnings[0]).toMatch(words)
+})
+
+test('the file of a mark is not kept open', async () => {
+  await (await keep()).close()
+  await (await keep()).close()
+  const open = readdirSync('/proc/self/fd').filter((number) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${number}`) === mark
+    } catch {
+      // Closed in the meantime.
+      return false
+    }
+  })
+  expect(open).toEqual([])
 })
 
 test('a mark that cannot be written is said once', async () => {
