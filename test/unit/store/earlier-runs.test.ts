@@ -7,6 +7,7 @@ import {
   findEarlierRuns,
   findEarlierSequences,
   findLastGoodRun,
+  findParts,
 } from '../../../control-plane/src/store/jobs/earlier-runs.js'
 import { insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
 import type { JobTable } from '../../../control-plane/src/store/schema.js'
@@ -96,6 +97,19 @@ test('the last good run is the same job, of the same account when one is named, 
   expect(await findLastGoodRun(queries, { ...job, parent_id: 2 }, null)).toBe(3)
   expect(await findLastGoodRun(queries, { ...job, id: 1 }, null)).toBeNull()
   expect(await findLastGoodRun(queries, job, 77)).toBeNull()
+})
+
+test('the last good run of an account is one of its own, however many others are newer', async () => {
+  const { read: queries } = await jobs({ user_id: 5 }, { user_id: 6 }, { user_id: null }, {})
+  const job = { id: 4, form: 'f', target: 'a', job_type: 'ansible', parent_id: null } as const
+  expect(await findLastGoodRun(queries, job, 5)).toBe(1)
+  expect(await findLastGoodRun(queries, job, 6)).toBe(2)
+  expect(await findLastGoodRun(queries, job, null)).toBe(3)
+})
+
+test('the parts of a job are its child jobs, with their events', async () => {
+  const { read: queries } = await jobs({ job_type: 'multistep' }, { parent_id: 1, events: 3 }, { parent_id: 9 }, {})
+  expect(await findParts(queries, 1)).toEqual([{ id: 2, job_type: 'ansible', events_count: 3 }])
 })
 
 test('the last good run is looked for among the last 20,000 jobs of a form, and not among all', async () => {
