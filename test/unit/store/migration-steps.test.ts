@@ -1,7 +1,7 @@
 import { Kysely, type Migration, sql } from 'kysely'
 import sqlite3 from 'sqlite3'
 import { expect, test } from 'vitest'
-import { migrate } from '../../../control-plane/src/store/migrations/index.js'
+import { migrate, migrationsNamed, schemaState } from '../../../control-plane/src/store/migrations/index.js'
 import type { Database } from '../../../control-plane/src/store/schema.js'
 import { createSqliteDialect } from '../../../control-plane/src/store/sqlite/sqlite-dialect.js'
 import { createStatements } from '../../../control-plane/src/store/sqlite/sqlite-statements.js'
@@ -57,3 +57,36 @@ test('the present tables are made once and stay', () =>
     expect(await database.selectFrom('upload').selectAll().execute()).toEqual([])
     expect(await database.selectFrom('job_file').selectAll().execute()).toEqual([])
   }))
+
+test('the state of the tables is told: missing, of an older release, or good', () =>
+  inMemory(async (database) => {
+    expect(await schemaState(database)).toBe('not provisioned')
+    await migrate(database, migrationsNamed(['001-initial', '002-password-fields']))
+    expect(await schemaState(database)).toBe('not upgraded')
+    await migrate(database)
+    expect(await schemaState(database)).toBe('good')
+    await sql`insert into kysely_migration (name, timestamp) values ('999-later', 'x')`.execute(database)
+    expect(await schemaState(database)).toBe('good')
+  }))
+
+test('tables that are there and cannot be read are an error, not missing', () =>
+  inMemory(async (database) => {
+    await migrate(database)
+    let isFirst = true
+    const failing = database.withPlugin({
+      transformQuery({ node }) {
+        if (isFirst) {
+          isFirst = false
+          throw new Error('cut')
+        }
+        return node
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    })
+    await expect(schemaState(failing)).rejects.toThrow('cut')
+  }))
+
+test('steps of an older release are found by their names, and an unknown one is of a newer release', () => {
+  expect(Object.keys(migrationsNamed(['003-accounts', '001-initial']))).toEqual(['003-accounts', '001-initial'])
+  expect(() => migrationsNamed(['001-initial', '999-later'])).toThrow('(999-later): install that one first')
+})
