@@ -57,18 +57,20 @@ export async function openPostgresSnapshot(url: string): Promise<DatabaseSnapsho
 /**
  * Makes the tables in a PostgreSQL database and begins to fill them, in one transaction.
  * @param isReplacing removes the present tables
- * @throws ConflictError `database_not_empty`
+ * @throws ConflictError `database_not_empty`, `newer_tables`
  */
 export async function fillPostgres(
   url: string,
   steps: readonly string[],
   isReplacing: boolean,
 ): Promise<DatabaseFilling> {
+  // Before anything is removed: a copy of a newer release is refused.
+  const migrations = migrationsNamed(steps)
   const pool = createConnections(postgresConfigOf(url), 'migrate', 2)
   const database = new Kysely<Database>({ dialect: createPostgresDialect(pool) })
   try {
     await prepare(pool, isReplacing)
-    await migrate(database, migrationsNamed(steps))
+    await migrate(database, migrations)
   } catch (error) {
     await database.destroy()
     throw error

@@ -57,13 +57,15 @@ export async function openSqliteSnapshot(path: string): Promise<DatabaseSnapshot
  * Begins a new SQLite file beside the database. When it is complete, it takes the place of the database.
  * @param steps the migrations that made the tables of the copy
  * @param kept the place to which an existing database is moved; null: there must be none
- * @throws ConflictError `database_not_empty`
+ * @throws ConflictError `database_not_empty`, `newer_tables`
  */
 export async function fillSqlite(
   path: string,
   steps: readonly string[],
   kept: string | null,
 ): Promise<DatabaseFilling> {
+  // Before any file is made: a copy of a newer release is refused.
+  const migrations = migrationsNamed(steps)
   const made = `${path}.restoring`
   const isThere = await isFile(path)
   if (isThere && kept === null && !(await isEmpty(path))) {
@@ -76,7 +78,7 @@ export async function fillSqlite(
   await handle.execute('pragma foreign_keys = off')
   // The file is new, and is removed if anything fails.
   await handle.execute('pragma synchronous = off')
-  await migrate(database, migrationsNamed(steps))
+  await migrate(database, migrations)
   await clearTables(handle)
   await handle.execute('begin')
   return {
