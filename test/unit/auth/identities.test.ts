@@ -134,7 +134,7 @@ describe('an entry of a directory', () => {
     dn: 'uid=jo',
     entryUUID: 'ABC-1',
     objectGUID: Buffer.from([0, 255]),
-    Mail: ['a', Buffer.from('b')],
+    Mail: [Buffer.from('a'), Buffer.from('b')],
     none: [],
   }
 

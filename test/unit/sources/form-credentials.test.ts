@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Credential } from '../../../control-plane/src/credentials/stored/credential.js'
+import type { ListedCredential } from '../../../control-plane/src/credentials/stored/row.js'
 import { createFormCredentials, isWritten, namesIn } from '../../../control-plane/src/sources/form-credentials.js'
 
-const known = ['svc', 'svc-2', 'db.main', 'a(b)'].map((name): Credential => ({
+const known = ['svc', 'svc-2', 'db.main', 'a(b)'].map((name): ListedCredential => ({
   id: 1,
   name,
   type: 'userpass',

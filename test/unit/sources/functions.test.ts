@@ -29,7 +29,7 @@ function made() {
       return Promise.resolve(answer)
     }
   return createFunctions({
-    credentials: { open: (name) => Promise.resolve(name === 'svc' ? SVC : null), list: () => Promise.resolve([SVC]) },
+    credentials: { open: (name) => Promise.resolve(name === 'svc' ? SVC : null), list: () => Promise.resolve([]) },
     files: { readYaml: note('yaml'), readJson: note('json'), list: note('list', []) as () => Promise<unknown[]> },
     jq: { run: note('jq'), close: note('close') as () => Promise<void> },
     send: (request) => {
