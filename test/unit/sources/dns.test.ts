@@ -85,6 +85,7 @@ test('fn.fnDnsResolve knows every type of the product family', async () => {
 
 test('fn.fnDnsResolve names a missing record, and the types that it knows', async () => {
   await expect(resolve('none.example.com')).rejects.toThrow('none.example.com has no record A (ENOTFOUND)')
+  await expect(resolve('web.example.com', 'SOA')).rejects.toThrow('has no record SOA (ENODATA)')
   await expect(resolve('web.example.com', 'CAA')).rejects.toThrow('has no record CAA (ENODATA)')
   await expect(resolve('web.example.com', 'ANY')).rejects.toThrow('the type of the record must be one of A, AAAA')
   await expect(resolve(5)).rejects.toThrow('the name must be a text')

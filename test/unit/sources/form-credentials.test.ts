@@ -11,6 +11,8 @@ const known = ['svc', 'svc-2', 'db.main', 'a(b)'].map((name): ListedCredential =
   port: null,
   description: '',
   options: {},
+  source: 'database',
+  overridden: false,
 }))
 
 /** What somebody whose roles allow these names gets for a text in an expression. */

@@ -49,3 +49,62 @@ test('the bundle and the build carry the engine', async () => {
   jq = createJqThread(timers, new URL('../../../control-plane/bundle/jq-worker.js', import.meta.url))
   await expect(jq.run([1, 2], 'add')).resolves.toBe(3)
 })
+
+test('500 filters wait, and the next one is refused; a stop refuses all of them, and later ones', async () => {
+  jq = createJqThread(timers, new URL('data:text/javascript,setInterval(() => undefined, 1000)'))
+  const running = jq.run(null, '.')
+  const waiting = Array.from({ length: 500 }, () => jq?.run(null, '.'))
+  await expect(jq.run(null, '.')).rejects.toThrow('too many filters of jq wait')
+  const settled = Promise.allSettled([running, ...waiting])
+  await jq.close()
+  const stopping = { status: 'rejected', reason: { message: 'the service is stopping' } }
+  expect(await settled).toMatchObject(Array.from({ length: 501 }, () => stopping))
+  await expect(jq.run(null, '.')).rejects.toThrow('the service is stopping')
+})
+
+test('a thread that ends or breaks is told, and the next filter gets a new one', async () => {
+  jq = createJqThread(timers, new URL('data:text/javascript,process.exit(1)'))
+  await expect(jq.run(null, '.')).rejects.toThrow('jq ended')
+  await expect(jq.run(null, '.')).rejects.toThrow('jq ended')
+  await jq.close()
+  jq = createJqThread(timers, new URL('data:text/javascript,throw new Error()'))
+  await expect(jq.run(null, '.')).rejects.toThrow('jq broke down')
+})
+
+test('a filter may call the functions that convert bytes and round numbers', async () => {
+  const thread = createJqThread(timers, script)
+  jq = thread
+  const results = [
+    ['fn2KB', 3072, 3],
+    ['fn2MB', 3 * 2 ** 20, 3],
+    ['fn2GB', 3 * 2 ** 30, 3],
+    ['fnRound0', 2.5, 3],
+    ['fnRound1', 2.25, 2.3],
+    ['fnRound2', 2.345, 2.35],
+    ['fnRound', 2.345, 2.35],
+  ] as const
+  for (const [name, value, result] of results) {
+    expect(await thread.run({ a: value }, `.a | ${name}`), name).toBeCloseTo(result, 10)
+  }
+})
+
+test('a filter gives its result, a list of several, or null for none', async () => {
+  jq = createJqThread(timers, script)
+  const results = ['.', '.[]', 'empty', '.[0], null', '.[0] | tostring'].map((filter) => jq?.run([1, 2], filter))
+  expect(await Promise.all(results)).toEqual([[1, 2], [1, 2], null, [1, null], '1'])
+  expect(await jq.run(undefined, '.')).toBeNull()
+  await expect(jq.run(1, '.a')).rejects.toThrow(/jq: .*Cannot index number/)
+})
+
+test('a result has 8 MiB of text at most, and not one character more', async () => {
+  const thread = createJqThread(timers, script)
+  jq = thread
+  const outcome = (length: number) =>
+    thread.run(null, `"a" * ${length}`).then(
+      (value) => String(value).length,
+      (error: Error) => error.message,
+    )
+  // A text has two quotation marks.
+  const most = 8 * 1024 * 1024 - 2
+  expect([await outcome(most), await outcome(most + 1)]).toEqual([most, 'jq: the result is too long'])
+})
