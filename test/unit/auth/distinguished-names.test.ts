@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameOfDn } from '../../../control-plane/src/auth/roles/distinguished-name.js'
+import { canonicalDn, isBelow, nameOfDn } from '../../../control-plane/src/auth/roles/distinguished-name.js'
+import { allowsScope, narrowest } from '../../../control-plane/src/auth/roles/token-scopes.js'
 
 describe('the name in a distinguished name', () => {
   test.each([
@@ -55,4 +56,50 @@ describe('the name in a distinguished name', () => {
       }),
     )
   })
+})
+
+describe('two distinguished names are the same', () => {
+  test.each([
+    ['CN=Ops, OU=Groups;DC=x', 'cn=ops,ou=groups,dc=x'],
+    ['commonName=ops,domainComponent=x', 'cn=ops,dc=x'],
+    ['2.5.4.3=ops,0.9.2342.19200300.100.1.25=x', 'cn=ops,dc=x'],
+    ['OID.2.5.4.3=ops,dc=x', 'cn=ops,dc=x'],
+    ['cn=two   words,dc=x', 'cn=two words,dc=x'],
+    ['ou=b+cn=a,dc=x', 'cn=a+ou=b,dc=x'],
+    ['cn=a\\,b,dc=x', 'cn=a\\2cb,dc=x'],
+  ])('%s and %s', (one, other) => {
+    expect(canonicalDn(one)).toBe(canonicalDn(other))
+    expect(canonicalDn(one)).not.toBeNull()
+  })
+
+  test.each([
+    ['cn=ops,dc=x', 'cn=ops,dc=y'],
+    ['cn=ops,dc=x', 'ou=ops,dc=x'],
+    ['cn=a,cn=b', 'cn=a+cn=b'],
+    ['cn=a\\,cn=b', 'cn=a,cn=b'],
+    ['cn=a b', 'cn=ab'],
+  ])('but not %s and %s', (one, other) => {
+    expect(canonicalDn(one)).not.toBe(canonicalDn(other))
+  })
+
+  test('and one is below another when it ends in it', () => {
+    const below = (dn: string) => isBelow(dn, 'ou=groups,dc=x')
+    expect(
+      ['ou=groups,dc=x', 'cn=a,ou=groups,dc=x', 'dc=x', 'xou=groups,dc=x', 'cn=a,ou=other,dc=x'].map(below),
+    ).toEqual([true, true, false, false, false])
+  })
+})
+
+test.each([
+  [null, null, null],
+  [null, ['read'], ['read']],
+  [['launch'], null, ['read', 'launch']],
+  [['launch'], ['read'], ['read']],
+  [['read'], ['admin'], ['read']],
+  [['admin'], null, null],
+  [[], null, []],
+] as const)('of the scopes %j and %j a token has %j', (one, other, both) => {
+  expect(narrowest(one, other)).toEqual(both)
+  expect(narrowest(other, one)).toEqual(both)
+  expect(allowsScope(both, 'read')).toBe(both === null || both.length > 0)
 })
