@@ -89,11 +89,11 @@ test('a filter may call the functions that convert bytes and round numbers', asy
 })
 
 test('a filter gives its result, a list of several, or null for none', async () => {
-  jq = createJqThread(timers, script)
-  const results = ['.', '.[]', 'empty', '.[0], null', '.[0] | tostring'].map((filter) => jq?.run([1, 2], filter))
+  const thread = (jq = createJqThread(timers, script))
+  const results = ['.', '.[]', 'empty', '.[0], null', '.[0] | tostring'].map((filter) => thread.run([1, 2], filter))
   expect(await Promise.all(results)).toEqual([[1, 2], [1, 2], null, [1, null], '1'])
-  expect(await jq.run(undefined, '.')).toBeNull()
-  await expect(jq.run(1, '.a')).rejects.toThrow(/jq: .*Cannot index number/)
+  expect(await thread.run(undefined, '.')).toBeNull()
+  await expect(thread.run(1, '.a')).rejects.toThrow(/jq: .*Cannot index number/)
 })
 
 test('a result has 8 MiB of text at most, and not one character more', async () => {
