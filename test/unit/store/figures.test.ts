@@ -6,39 +6,9 @@ import { readFigures } from '../../../control-plane/src/store/service/figures.js
 import { JOB_STATUSES } from '../../../control-plane/src/words/job-status.js'
 import { queuedJob } from '../../runners/queued-job.js'
 import { memoryDatabase } from '../../support/memory-database.js'
+import { RUNNER_ROW } from '../../support/runner-row.js'
 
-const RUNNER = {
-  enabled: 1,
-  is_default: 0,
-  mode: 'outbound',
-  identity_key: 'i',
-  sealing_key: 's',
-  host: 'h',
-  ip: 'i',
-  version: 'v',
-  contract: 1,
-  ansible_version: null,
-  isolation: null,
-  agent_max_jobs: 4,
-  max_jobs: null,
-  generation: 1,
-  instance: 'i',
-  epoch: 3,
-  running_jobs: 2,
-  draining: 0,
-  spool_bytes: 9,
-  clock_skew_ms: 0,
-  requested_at: 1,
-  approved_at: null,
-  approved_by: null,
-  last_seen: 10,
-  description: '',
-  clone_seen_at: null,
-  clone_host: null,
-  clone_ip: null,
-  connected_node: 'a',
-  kept_by: null,
-}
+const RUNNER = { ...RUNNER_ROW, epoch: 3, running_jobs: 2, spool_bytes: 9, connected_node: 'a' }
 const STATUS = {
   runningJobs: 1,
   agentMaxJobs: 5,

@@ -33,6 +33,7 @@ import type { Queries } from '../../../control-plane/src/store/store.js'
 import { DISPATCHES } from '../../../control-plane/src/words/job-dispatch.js'
 import { queuedJob } from '../../runners/queued-job.js'
 import { memoryDatabase } from '../../support/memory-database.js'
+import { RUNNER_ROW } from '../../support/runner-row.js'
 
 const RUNNER = 7
 const KEY = 'aa'
@@ -247,42 +248,7 @@ describe('the keys of a runner', () => {
   ) =>
     queries
       .insertInto('runner')
-      .values({
-        id,
-        fingerprint,
-        state: state as 'approved',
-        name: `runner ${id}`,
-        enabled: 1,
-        is_default: 0,
-        mode: 'outbound',
-        identity_key: 'i',
-        sealing_key: 's',
-        host: 'h',
-        ip: 'i',
-        version: 'v',
-        contract: 1,
-        ansible_version: null,
-        isolation: null,
-        agent_max_jobs: 1,
-        max_jobs: null,
-        generation: 1,
-        instance: 'i',
-        epoch: 1,
-        running_jobs: 0,
-        draining: 0,
-        spool_bytes: 0,
-        clock_skew_ms: 0,
-        requested_at: 1,
-        approved_at: null,
-        approved_by: null,
-        last_seen: 1,
-        description: '',
-        clone_seen_at: null,
-        clone_host: null,
-        clone_ip: null,
-        connected_node: null,
-        kept_by: null,
-      })
+      .values({ ...RUNNER_ROW, id, fingerprint, state: state as 'approved', name: `runner ${id}` })
       .execute()
 
   test('are its own without those that another approved or revoked runner has today', async () => {

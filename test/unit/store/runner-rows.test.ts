@@ -51,6 +51,7 @@ import type { Queries } from '../../../control-plane/src/store/store.js'
 import { DISPATCHES } from '../../../control-plane/src/words/job-dispatch.js'
 import { queuedJob } from '../../runners/queued-job.js'
 import { memoryDatabase } from '../../support/memory-database.js'
+import { RUNNER_ROW } from '../../support/runner-row.js'
 
 let queries: Queries
 
@@ -58,46 +59,11 @@ beforeEach(async () => {
   queries = await memoryDatabase()
 })
 
-const ROW: Insertable<RunnerTable> = {
-  name: 'one',
-  state: 'approved',
-  enabled: 1,
-  is_default: 0,
-  mode: 'outbound',
-  fingerprint: 'f',
-  identity_key: 'i',
-  sealing_key: 's',
-  host: 'h',
-  ip: '10.0.0.1',
-  version: 'v',
-  contract: 1,
-  ansible_version: null,
-  isolation: null,
-  agent_max_jobs: 4,
-  max_jobs: null,
-  generation: 1,
-  instance: 'i',
-  epoch: 1,
-  running_jobs: 0,
-  draining: 0,
-  spool_bytes: 0,
-  clock_skew_ms: 0,
-  requested_at: 1,
-  approved_at: null,
-  approved_by: null,
-  last_seen: 10,
-  description: '',
-  clone_seen_at: null,
-  clone_host: null,
-  clone_ip: null,
-  connected_node: null,
-  kept_by: null,
-}
-
 let runners = 0
 const put = async (row: Partial<Insertable<RunnerTable>> = {}) => {
   runners += 1
-  return (await insertRunner(queries, { ...ROW, name: `runner ${runners}`, fingerprint: `f${runners}`, ...row })).id
+  return (await insertRunner(queries, { ...RUNNER_ROW, name: `runner ${runners}`, fingerprint: `f${runners}`, ...row }))
+    .id
 }
 
 describe('a runner', () => {
