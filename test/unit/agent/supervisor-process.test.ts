@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { identifyProcess, lookAtProcess, signalProcess } from '../../../runner-agent/src/host/processes.js'
 import { lastWordOf, startSupervisor, waitingOf } from '../../../runner-agent/src/playbook/supervisor.js'
 import { createJobFolder, type JobFolder } from '../../../runner-agent/src/spool/job-folder.js'
@@ -86,6 +86,17 @@ describe('a supervisor', () => {
     expect(await supervisor.ended).toEqual({ how: 'the supervisor was ended by SIGKILL', isToTryAgain: false })
     expect(signalProcess(identity, 'SIGKILL')).toBe(false)
   })
+})
+
+test('a signal that comes after the end of a process says so', () => {
+  const own = identifyProcess(process.pid)
+  if (own === null) throw new Error('this process is not found')
+  const kill = vi.spyOn(process, 'kill').mockImplementationOnce(() => {
+    throw Object.assign(new Error('kill ESRCH'), { code: 'ESRCH' })
+  })
+  onTestFinished(() => kill.mockRestore())
+  expect(signalProcess(own, 'SIGCONT')).toBe(false)
+  expect(signalProcess(own, 'SIGCONT')).toBe(true)
 })
 
 test('the last word of a supervisor is the last line of its log, and only its own word says that it waits', () => {

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { connectServiceManager } from '../../../control-plane/src/cli/service-manager.js'
+
+test('notices that cannot be sent are told of once', async () => {
+  // The sender inherits the environment of this process, in which no service manager is named.
+  expect(process.env['NOTIFY_SOCKET']).toBeUndefined()
+  const told: string[] = []
+  const manager = connectServiceManager({ NOTIFY_SOCKET: '/nowhere/notify' }, (line) => void told.push(line))
+  manager.ready('serves')
+  manager.reloading()
+  manager.stopping()
+  await manager.close()
+  expect(told).toEqual([expect.stringMatching(/^the service manager cannot be told how this service is: ./)])
+})
+
+test('without a service manager nothing is sent, and nobody is told', async () => {
+  const told: string[] = []
+  const manager = connectServiceManager({}, (line) => void told.push(line))
+  manager.ready('serves')
+  manager.reloading()
+  manager.stopping()
+  await manager.close()
+  expect(told).toEqual([])
+})
