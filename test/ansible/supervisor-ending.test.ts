@@ -229,9 +229,12 @@ describe('the start of a job', () => {
   })
 
   it('gives the program its own environment, no input, no foreign descriptors and default signals', async () => {
+    const blocking =
+      'import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGCHLD)); ' +
+      'os.execvp(sys.argv[1], sys.argv[1:])'
     const see = async (argv: string[]) => {
       const job = await JobFolder.create({ argv, env: { PATH: '/usr/bin:/bin', NAME: 'grün' } })
-      job.start('trap "" INT HUP PIPE; exec 7</dev/null; exec "$@"')
+      job.start(`trap "" INT HUP PIPE; exec 7</dev/null; exec python3 -c '${blocking}' "$@"`)
       await job.end()
       return (await job.output()).replace(job.marker, 'MARKER')
     }
