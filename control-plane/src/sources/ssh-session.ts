@@ -37,11 +37,14 @@ export async function runOverSsh(asked: SshRun, signal: AbortSignal): Promise<st
   try {
     return await untilAborted(signal, runOn(client, asked, command))
   } finally {
-    // Before the end of the connection: nothing is sent after it.
-    if (command.channel) kill(client, command.channel)
-    client.end()
-    const cut = setTimeout(() => client.destroy(), END_MS)
-    client.once('close', () => clearTimeout(cut))
+    try {
+      // Before the end of the connection: nothing is sent after it.
+      if (command.channel) kill(client, command.channel)
+    } finally {
+      client.end()
+      const cut = setTimeout(() => client.destroy(), END_MS)
+      client.once('close', () => clearTimeout(cut))
+    }
   }
 }
 
