@@ -48,6 +48,7 @@ export function createScratch(root: string): Scratch {
       const builtBefore = built !== null && existsSync(built) ? readFileSync(built) : null
       const put = (text: string, javascript: string | Buffer): void => {
         writeFileSync(source, text)
+        if (source.endsWith('.py')) setOwnTime(source)
         if (built !== null && builtBefore !== null) writeFileSync(built, javascript)
         removeBundles(copy)
         sayBuilt(copy)
@@ -61,6 +62,17 @@ export function createScratch(root: string): Scratch {
       rmSync(copy, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
     },
   }
+}
+
+let lastTime = Math.floor(Date.now() / 1000)
+
+/**
+ * Python knows by the second and the length of a source whether its compiled copy is still of it. Two texts of one length
+ * may follow in one second: so each text gets a second of its own.
+ */
+function setOwnTime(source: string): void {
+  lastTime += 1
+  utimesSync(source, lastTime, lastTime)
 }
 
 /** Packages of others are shared, our own are those of the copy. */
