@@ -109,6 +109,7 @@ describe('the log of the output', () => {
 describe('the limit of the output', () => {
   test.each([
     ['one byte below it', ['aaaa', 'bbbbb'], 'aaaabbbbb', 0],
+    ['at the very first byte', ['a'.repeat(11)], `${'a'.repeat(10)}\n${LIMIT_NOTICE(10)}`, 1],
     ['exactly at it', ['aaaa', 'bbbbbb'], 'aaaabbbbbb', 0],
     ['one byte over it', ['aaaa', 'bbbbbbb'], `aaaabbbbbb\n${LIMIT_NOTICE(10)}`, 1],
     ['at the end of a line', ['aaaabbbbb\n', 'c'], `aaaabbbbb\n${LIMIT_NOTICE(10)}`, 1],
@@ -117,6 +118,10 @@ describe('the limit of the output', () => {
     const steps = [...pieces.map((piece) => ['feed', piece]), ['finish'], ['seal']]
     const sealed = [text.length, sha256(text), null]
     expect(await call('log', 10, steps)).toMatchObject({ text, dropped, length: text.length, sealed })
+  })
+
+  test('of nothing begins the log with the notice', async () => {
+    expect(await call('log', 0, [['feed', 'a'], ['finish']])).toMatchObject({ text: LIMIT_NOTICE(0), dropped: 1 })
   })
 
   test('is told later when the disk is full just then', async () => {
