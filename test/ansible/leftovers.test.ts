@@ -90,7 +90,7 @@ def emptied(how):
             if how == "empty": leftovers.empty_folder(folder + "/top")
             if how == "remove":
                 leftovers.remove_folder(folder + "/top")
-                leftovers.remove_folder(folder + "/top")
+                leftovers.remove_folder(folder + "/gone")
             return [shown(folder), open_files() - before]
     return as_plain_user(action)
 
@@ -135,13 +135,13 @@ def looked_into():
     leftovers._remove_queues = real
     return seen
 
-def planned():
-    """What is removed for the user job-1 when each folder of cron and at has something of it, and of others."""
+def planned(shut):
+    """What is removed for the user job-1 when each folder of cron and at has something of it, and of others. One may not be read."""
     def entry(folder, name, uid, target):
         stat = lambda follow_symlinks=True: types.SimpleNamespace(st_uid=target if follow_symlinks else uid)
         return types.SimpleNamespace(path=folder + "/" + name, stat=stat)
     def scandir(folder):
-        if folder == "/var/spool/at": raise PermissionError()
+        if folder == shut: raise PermissionError()
         return [entry(folder, "a1", 7, 7), entry(folder, "a2", 8, 8), entry(folder, "own-link", 7, 8), entry(folder, "their-link", 8, 7)]
     gone = []
     isfile = lambda path: path.startswith("/var/spool/cron")
@@ -178,6 +178,17 @@ def queues(kinds, refused=None):
     finally:
         leftovers._library = kept
         del leftovers.open
+
+def refused():
+    """The kernel's own answer for a number that no queue has."""
+    leftovers._queues_of, kept = lambda uid, kind: [2**30], leftovers._queues_of
+    try:
+        leftovers._remove_queues(7)
+        return []
+    except OSError as error:
+        return [error.errno > 0, error.strerror]
+    finally:
+        leftovers._queues_of = kept
 `)
 
 describe('files that are given to a user', () => {
@@ -252,14 +263,12 @@ describe.skipIf(process.getuid?.() !== 0)('in a folder that is open to all', () 
 })
 
 test('what cron and at would start later is removed in all their places, and nothing of other users', async () => {
-  expect(await call('planned')).toEqual([
-    '/var/spool/cron/crontabs/job-1',
-    '/var/spool/cron/job-1',
-    '/var/spool/cron/atjobs/a1',
-    '/var/spool/cron/atjobs/own-link',
-    '/var/spool/atjobs/a1',
-    '/var/spool/atjobs/own-link',
-  ])
+  const tables = ['/var/spool/cron/crontabs/job-1', '/var/spool/cron/job-1']
+  const folders = ['/var/spool/cron/atjobs', '/var/spool/at', '/var/spool/atjobs']
+  const placesIn = (folder: string) => [`${folder}/a1`, `${folder}/own-link`]
+  expect(await call('planned', null)).toEqual([...tables, ...folders.flatMap(placesIn)])
+  // A place that is not there, or cannot be read, does not keep the others.
+  expect(await call('planned', folders[0])).toEqual([...tables, ...folders.slice(1).flatMap(placesIn)])
 })
 
 describe('queues of System V', () => {
@@ -276,6 +285,10 @@ describe('queues of System V', () => {
   test('of kinds that the kernel does not have are no error', async () => {
     expect(await call('queues', [])).toEqual([])
     expect(await call('queues', ['msg'])).toEqual([['msg', 32, 0, null]])
+  })
+
+  test('that the kernel does not let go are said with its reason', async () => {
+    expect(await call('refused')).toEqual([true, 'shm 1073741824 cannot be removed'])
   })
 
   test('that cannot be removed are said', async () => {

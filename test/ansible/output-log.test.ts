@@ -120,6 +120,11 @@ describe('the limit of the output', () => {
     expect(await call('log', 10, steps)).toMatchObject({ text, dropped, length: text.length, sealed })
   })
 
+  test('is told as soon as it is reached, not only at the end', async () => {
+    const text = `${'a'.repeat(10)}\n${LIMIT_NOTICE(10)}`
+    expect(await call('log', 10, [['feed', 'a'.repeat(11)]])).toMatchObject({ text })
+  })
+
   test('of nothing begins the log with the notice', async () => {
     expect(await call('log', 0, [['feed', 'a'], ['finish']])).toMatchObject({ text: LIMIT_NOTICE(0), dropped: 1 })
   })

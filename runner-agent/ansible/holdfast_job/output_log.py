@@ -97,10 +97,8 @@ class OutputLog:
             self._lost = 0
         if self._limit_notice_due:
             text = "The output limit of %d bytes is reached: further output is not kept. The playbook goes on." % self._limit
-            if not self._write_notice(text):
-                return False
-            self._limit_notice_due = False
-        return True
+            self._limit_notice_due = not self._write_notice(text)
+        return not self._limit_notice_due
 
     def _write_notice(self, text):
         now = time.monotonic()

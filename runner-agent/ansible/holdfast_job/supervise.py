@@ -29,7 +29,6 @@ def supervise(job):
             run = run or Run(job)
             if waits:
                 say_going_on()
-            waits = False
             run.follow()
             run.sweep()
             run.write_end()
