@@ -147,6 +147,12 @@ describe('the exit of ansible', () => {
     expect(await run({ steps })).toMatchObject({ log: log(1) })
   })
 
+  test('is noted once more before other processes are looked for', async () => {
+    const noted = ['exit noted', 0, null, false]
+    const ended = await run({ steps: [['exit', 0], ['close']], exit_answers: [false, false, true] })
+    expect(ended).toMatchObject({ log: ['reserve', noted, noted, noted, 'children?'] })
+  })
+
   test('is noted once more at the very end', async () => {
     const ended = (await run({ steps: [['exit', 0], ['close']], exit_answers: Array(4).fill(false) })) as {
       log: unknown[]
