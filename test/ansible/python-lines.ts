@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { afterAll } from 'vitest'
-import { agentFolder, supervisorPython } from './job-folder.js'
+import { agentFolder, python, supervisorPython } from './job-folder.js'
 
 /**
  * Starts one Python for all tests of a file: each question is a line of JSON, and so is its answer. It ends with the file.
  * @param program defines `answer(question)`; it may import the agent's own modules
+ * @param imports 'ansible' for a program that imports ansible's modules, too
  */
-export function askPython(program: string): (question: unknown) => Promise<unknown> {
+export function askPython(
+  program: string,
+  imports: 'nothing' | 'ansible' = 'nothing',
+): (question: unknown) => Promise<unknown> {
   const whole = `
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -15,7 +19,8 @@ ${program}
 for _question in sys.stdin:
     print(json.dumps(answer(json.loads(_question))), flush=True)
 `
-  const child = spawn(supervisorPython, ['-I', '-S', '-c', whole, agentFolder], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const [interpreter, options] = imports === 'ansible' ? [python, ['-I']] : [supervisorPython, ['-I', '-S']]
+  const child = spawn(interpreter, [...options, '-c', whole, agentFolder], { stdio: ['pipe', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', (text: Buffer) => (said += text.toString()))
   // One that has ended already cannot read: its answer says why.
