@@ -33,7 +33,7 @@ class Display:
     verbosity = 0
     def __init__(self): self.said = []
     def warning(self, text): self.said.append("warning: " + text)
-    def error(self, text, wrap_text=True): self.said.append("error: " + text)
+    def error(self, text, wrap_text=True): self.said.append(("wrapped " if wrap_text else "") + "error: " + text)
 
 class Scene:
     def __init__(self, given, folder):

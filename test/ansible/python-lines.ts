@@ -13,10 +13,12 @@ export function askPython(
   imports: 'nothing' | 'ansible' = 'nothing',
 ): (question: unknown) => Promise<unknown> {
   const whole = `
-import json, sys
+import json, signal as _signal, sys
 sys.path.insert(0, sys.argv[1])
 ${program}
 for _question in sys.stdin:
+    # An answer that never comes is told as an error.
+    _signal.alarm(60)
     print(json.dumps(answer(json.loads(_question))), flush=True)
 `
   const [interpreter, options] = imports === 'ansible' ? [python, ['-I']] : [supervisorPython, ['-I', '-S']]
