@@ -20,6 +20,7 @@ for _question in sys.stdin:
     # An answer that never comes is told as an error.
     _signal.alarm(60)
     print(json.dumps(answer(json.loads(_question))), flush=True)
+    _signal.alarm(0)
 `
   const [interpreter, options] = imports === 'ansible' ? [python, ['-I']] : [supervisorPython, ['-I', '-S']]
   const child = spawn(interpreter, [...options, '-c', whole, agentFolder], { stdio: ['pipe', 'pipe', 'pipe'] })
