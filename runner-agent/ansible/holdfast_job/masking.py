@@ -27,7 +27,7 @@ def needles_of(values):
         needles.update(_base64_forms(whole.encode("utf-8", "surrogatepass")))
         for part in _parts_of(whole):
             needles.update(_written_forms(part))
-    return sorted((needle for needle in needles if len(needle) >= SHORTEST), key=len, reverse=True)
+    return [needle for needle in needles if len(needle) >= SHORTEST]
 
 
 def _parts_of(whole):
