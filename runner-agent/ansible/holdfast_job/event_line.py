@@ -148,7 +148,7 @@ def _without_repetitions(result):
 
 
 def _plain_scalar(value):
-    if value is None or value is True or value is False or isinstance(value, str):
+    if value is None or isinstance(value, str):
         return value
     if isinstance(value, int):
         return value if value.bit_length() <= _MAX_INTEGER_BITS else "(a number of %d bits)" % value.bit_length()
@@ -204,7 +204,7 @@ def _part(text, longest, at_end):
         encoded = len(_encode(part)) - 2
         if encoded <= longest:
             return part
-        count = min(len(part) - 1, len(part) * longest // encoded)
+        count = len(part) * longest // encoded
 
 
 class _Copy:
