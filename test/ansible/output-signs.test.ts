@@ -11,6 +11,7 @@ afterAll(() => {
 })
 
 const ask = askPython(`
+import os
 from types import SimpleNamespace as Any
 from holdfast_job import output_signs as signs
 from holdfast_job.custom_stats import CustomStats
@@ -48,6 +49,7 @@ def answer(case):
     if do == "refused": return signs.has_refused(case["text"])
     if do == "remarks": return signs.remarks_of(case["text"])
     if do == "text": return signs.text_of_output(case["path"])
+    if do == "open": return len(os.listdir("/proc/self/fd"))
     if do == "stats": return stats_of(case)
     if do == "words": return words_of(case)
 `)
@@ -120,6 +122,14 @@ describe('the text of an output', () => {
     writeFileSync(path, `\x1b[0;31mred\x1b[0m\x1b_${'\x81'.repeat(9)}\x1b\\end`, 'latin1')
     expect(await text(path)).toBe('redend\n')
     expect([await text(join(folder, 'nowhere')), await text(folder)]).toEqual(['', ''])
+  })
+
+  test('leaves no file open', async () => {
+    const path = join(folder, 'read-often.log')
+    writeFileSync(path, 'text')
+    const before = await ask({ do: 'open' })
+    for (let round = 0; round < 3; round += 1) await ask({ do: 'text', path })
+    expect(await ask({ do: 'open' })).toBe(before)
   })
 
   test('is its beginning and its end, and no byte of it twice', async () => {

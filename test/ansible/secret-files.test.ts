@@ -88,12 +88,12 @@ def answer(question):
     try:
         return globals()[name](folder, *rest)
     finally:
-        files.os, files.time, files._thread = os, time, THREAD
+        files.os, files.time, files._thread, files._UNSEEN_SECONDS = os, time, THREAD, UNSEEN
         files.__dict__.pop("open", None)
         while READERS: READERS.pop().end()
         shutil.rmtree(folder)
 
-THREAD = files._thread
+THREAD, UNSEEN = files._thread, files._UNSEEN_SECONDS
 
 # What is made
 
@@ -170,6 +170,8 @@ class Served:
         self.job = Job(folder, {"vars": content})
         self.path = self.job.path("vars")
         files.make_secrets(self.job)
+        # Nobody is sent away because this machine is slow.
+        files._UNSEEN_SECONDS = 600
     def start(self):
         self.thread = threading.Thread(target=files._serve, args=(self.job, self.path, self.job.secrets["pipes"]["vars"].encode()), daemon=True)
         self.thread.start()
