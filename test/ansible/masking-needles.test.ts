@@ -182,6 +182,11 @@ describe('a stream', () => {
     }
   })
 
+  test.each([10, 128, 129, 300])('does not hold back a secret of %i bytes that is whole', async (length) => {
+    const secret = '0123456789 '.repeat(40).slice(0, length - 1) + '!'
+    expect(await stream([secret], `before ${secret}`, ' after')).toEqual([`before ${MASK}`, ' after', ''])
+  })
+
   test('holds back the earliest place where a long secret may begin', async () => {
     const [one, two] = [`${'ab'.repeat(100)}!`, `b${'ab'.repeat(90)}?`]
     const begun = 'ab'.repeat(80)
