@@ -60,7 +60,7 @@ test('the fields that the agent itself makes are never hidden, also when they lo
 
 test('a name is left whole beside a result that is as deep, or has as many parts, as may be', async () => {
   const play = 'play="p" * 5000'
-  for (const result of ['{"a": nested(98)}', '{"a": [[]] * 200}', '{"a": [[]] * 98}', '{"a": [[]] * 97}']) {
+  for (const result of ['{"a": nested(98), "b": []}', '{"a": [[]] * 200}', '{"a": [[]] * 98}', '{"a": [[]] * 97}']) {
     expect(await evaluate(`len(line(${result}, ${play})["play"])`)).toBe(5000)
   }
 })
