@@ -10,6 +10,7 @@ import type { JobRunServices } from '../../../runner-agent/src/jobs/job-run.js'
 import { holdClock } from '../../agent/held-clock.js'
 import { orderOf } from '../../agent/playbooks.js'
 import { waitUntil } from '../../agent/waiting.js'
+import { waitFor } from '../../support/wait.js'
 import { holdPauses } from './held-pauses.js'
 import { errorOf, oneJob, STARTED, stubborn } from './one-job.js'
 
@@ -32,12 +33,13 @@ function abortedJob(started: object) {
   /** How much time passes until that is so, in steps of half a second. */
   const timeUntil = async (what: string, look: () => boolean): Promise<number> => {
     let time = 0
-    await waitUntil(what, () => {
+    const isSo = (): boolean => {
       if (look()) return true
       clock.move(500)
       time += 500
       return false
-    })
+    }
+    await waitFor(what, isSo, { everyMs: 1 })
     return time
   }
   return { ...job, clock, tells, timeUntil }
