@@ -44,13 +44,9 @@ const channel: SealedChannel = {
   },
 }
 
-/** A connection over such a socket, and all that it tells. */
-export function heldConnection(network: { bytesRead: number } | null = { bytesRead: 0 }) {
-  const socket = new HeldSocket()
-  const told: string[] = []
-  const tls: unknown[] = []
-  const trouble = { in: null as unknown }
-  const handshake: AgentHandshake = {
+/** A handshake that believes everybody. @param tls takes the layer below each proof */
+export function markingHandshake(tls: unknown[] = []): AgentHandshake {
+  return {
     greet: (challenge) => `greeting for ${challenge}`,
     prove(proof, layer) {
       tls.push(layer)
@@ -58,7 +54,15 @@ export function heldConnection(network: { bytesRead: number } | null = { bytesRe
       return { hello, channel }
     },
   }
-  const connection = followConnection(socket as unknown as WebSocket, network as never, handshake, {
+}
+
+/** A connection over such a socket, and all that it tells. */
+export function heldConnection(network: { bytesRead: number } | null = { bytesRead: 0 }) {
+  const socket = new HeldSocket()
+  const told: string[] = []
+  const tls: unknown[] = []
+  const trouble = { in: null as unknown }
+  const connection = followConnection(socket as unknown as WebSocket, network as never, markingHandshake(tls), {
     welcome: ({ epoch }, current) => void told.push(`welcome ${epoch} ${current.open}`),
     message: ({ type }) => {
       told.push(`message ${type}`)
