@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { ABORT_TIMEOUTS } from '../../../runner-agent/src/jobs/decide.js'
-import { createHostJobs } from '../../../runner-agent/src/jobs/host-jobs.js'
+import { createHostJobs, type HostJobsDependencies } from '../../../runner-agent/src/jobs/host-jobs.js'
 import { createLog } from '../../../runner-agent/src/log.js'
 import { openSpool } from '../../../runner-agent/src/spool/spool.js'
 
@@ -14,8 +14,9 @@ export const FOUND_JOB = { job_id: 1, run_id: 'a'.repeat(32) } as const
 /**
  * An agent that has found one job in its spool, whose supervisor is gone, and reaches no control plane.
  * @param output what the job has printed
+ * @param change what else than usual the jobs of this host have
  */
-export async function findJob(output = '') {
+export async function findJob(output = '', change: Partial<HostJobsDependencies> = {}) {
   const statePath = mkdtempSync(join(tmpdir(), 'holdfast-judged-'))
   const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
   const spool = openSpool(statePath, log)
@@ -53,6 +54,7 @@ export async function findJob(output = '') {
         wait.isOver = true
       }
     },
+    ...change,
   })
   onTestFinished(async () => {
     await jobs.dispose()
@@ -62,5 +64,5 @@ export async function findJob(output = '') {
   await jobs.load()
   const [wait] = waits
   if (!wait) throw new Error('nothing is waited for')
-  return { jobs, wait, folder, spooledAtChanges, hasEnd: () => existsSync(join(folder, 'end.json')) }
+  return { jobs, wait, waits, folder, spooledAtChanges, hasEnd: () => existsSync(join(folder, 'end.json')) }
 }

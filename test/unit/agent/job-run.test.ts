@@ -101,7 +101,7 @@ describe('a job of an earlier agent', () => {
   })
 
   test('that printed more while it was being ended has all of it sent', async () => {
-    const { run, supervisor, write, folder } = oneJob({
+    const { run, supervisor, write, folder, told } = oneJob({
       releaseUser: () => {
         appendFileSync(folder.file('output.log'), 'the last words')
         return Promise.resolve([])
@@ -112,11 +112,14 @@ describe('a job of an earlier agent', () => {
     run.begin()
     run.begin()
     await waitUntil('it has ended', () => run.state === 'ended')
+    told.length = 0
     expect(await run.replica.next(100, Buffer.alloc(100))).toMatchObject({
       kind: 'piece',
       payload: Buffer.from('the last words'),
       final: true,
     })
+    // When a piece was read, the next one can be.
+    expect(told).toEqual(['ready'])
     expect(await run.replica.next(100, Buffer.alloc(100))).toMatchObject({ kind: 'end' })
   })
 
