@@ -6,6 +6,8 @@ import { onTestFinished } from 'vitest'
 export interface HeldPauses {
   /** How many have begun so far. */
   count(): number
+  /** Whether this process would wait for one of them before it ends. */
+  areWaitedFor(): boolean
   /** Ends those that are under way. */
   end(): void
 }
@@ -15,9 +17,11 @@ export function holdPauses(milliseconds: number): HeldPauses {
   const real = timers.setTimeout
   const waiting: (() => void)[] = []
   let count = 0
-  const held = (ms?: number, value?: unknown, options?: object): Promise<unknown> => {
+  let areWaitedFor = false
+  const held = (ms?: number, value?: unknown, options?: { ref?: boolean }): Promise<unknown> => {
     if (ms !== milliseconds) return real(ms, value, options)
     count += 1
+    if (options?.ref !== false) areWaitedFor = true
     return new Promise<void>((resolve) => void waiting.push(resolve))
   }
   const replace = (by: typeof real): void => {
@@ -32,5 +36,5 @@ export function holdPauses(milliseconds: number): HeldPauses {
     replace(real)
     end()
   })
-  return { count: () => count, end }
+  return { count: () => count, areWaitedFor: () => areWaitedFor, end }
 }

@@ -136,14 +136,24 @@ describe('a claimed job', () => {
     expect(said('job found again')).toBe(0)
   })
 
-  test('whose supervisor could not begin is started again after a while; the log says why, once', async () => {
+  test('whose supervisor could not begin is started again after a second; the log says why, once', async () => {
+    const clock = holdClock({ timers: true })
     const { run, said, folder } = claimedJob('echo "no room" ; echo >> tries; exit 18')
+    const tries = () => readFileSync(join(folder.path, 'tries')).length
     run.begin()
     await waitUntil('it was tried', () => run.trouble)
-    expect([run.trouble, run.state]).toEqual(['the supervisor ended with 18: no room', 'starting'])
-    const tries = () => readFileSync(join(folder.path, 'tries')).length
-    await waitUntil('it is tried again', () => tries() >= 2)
-    await waitUntil('the second try is over', () => run.trouble)
+    expect([run.trouble, run.state, tries()]).toEqual(['the supervisor ended with 18: no room', 'starting', 1])
+    expect(said('cannot be started yet')).toBe(1)
+    clock.move(999)
+    await turns()
+    expect(tries()).toBe(1)
+    clock.move(1)
+    await waitUntil('it is tried again', () => tries() === 2)
+    await waitFor('it is tried once more', () => {
+      clock.move(1000)
+      return tries() >= 3
+    })
+    // What the second try said was logged by the time of the third one.
     expect(said('cannot be started yet')).toBe(1)
   })
 
@@ -212,6 +222,8 @@ describe('a step that failed', () => {
     run.begin()
     await waitUntil('it has failed', () => pauses.count() === 1)
     expect([tries, said('a step of a job failed')]).toEqual([1, 1])
+    // An agent that ends does not wait for that.
+    expect(pauses.areWaitedFor()).toBe(false)
     expect(run.trouble).toBe('start: EMFILE: the system says no')
     clock.move(5_000)
     await turns()
@@ -221,6 +233,29 @@ describe('a step that failed', () => {
     clock.move(1_000)
     await turns()
     expect(tries).toBe(2)
+  })
+
+  test('counts no more once a step has succeeded', async () => {
+    const pauses = holdPauses(1000)
+    const clock = holdClock({ timers: true })
+    let tries = 0
+    // The tenth try starts a supervisor, which could not begin.
+    const openSecrets = (): null => {
+      tries += 1
+      if (tries !== 10) throw errorOf('EROFS')
+      return null
+    }
+    const { run } = claimedJob('exit 18', { openSecrets, giveUp: () => Promise.resolve() })
+    run.begin()
+    for (let failed = 1; failed <= 18; failed += 1) {
+      await waitFor(`failure ${failed}`, () => {
+        clock.move(1_000)
+        return pauses.count() === failed
+      })
+      pauses.end()
+      await turns()
+    }
+    expect([run.state, tries]).toEqual(['starting', 19])
   })
 
   /** Lets a job try so often. @returns the cause of its end; null: it was not given up */
