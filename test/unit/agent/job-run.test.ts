@@ -101,6 +101,7 @@ describe('a job of an earlier agent', () => {
   })
 
   test('that printed more while it was being ended has all of it sent', async () => {
+    holdClock({ timers: true })
     const { run, supervisor, write, folder, told } = oneJob({
       releaseUser: () => {
         appendFileSync(folder.file('output.log'), 'the last words')
