@@ -1,11 +1,16 @@
-import type { AgentMessage } from '@holdfast/protocol'
+import { type AgentMessage, MAX_INLINE_BYTES } from '@holdfast/protocol'
 import { expect, test } from 'vitest'
 import type { JobRun } from '../../../runner-agent/src/jobs/job-run.js'
 import { createOrphanReports } from '../../../runner-agent/src/jobs/orphan-reports.js'
 
 /** A job of the spool. @param claim what its claim holds; without: it cannot be read */
-function runOf(jobId: number, state: 'running' | 'ended' = 'running', claim?: object): JobRun {
-  const content = { order: { form: 'f', playbook: 'p.yml', manifest_sha256: 'm', ...claim }, claimed_at: '1970-01-01' }
+function runOf(
+  jobId: number,
+  state: 'running' | 'ended' = 'running',
+  claim?: object,
+  claimed_at = '1970-01-01',
+): JobRun {
+  const content = { order: { form: 'f', playbook: 'p.yml', manifest_sha256: 'm', ...claim }, claimed_at }
   const folder = {
     key: { jobId, runId: `run-${jobId}` },
     claim: () => (claim ? { kind: 'present', content } : { kind: 'torn' }),
@@ -78,4 +83,25 @@ test('a description has the variables of an own job that fit, and never those of
   expect(described({ extravars: { blob: 'x' } })?.description?.extravars).toBeNull()
   expect(described({ extravars: { inline: { a: 'x'.repeat(2 ** 20) } } })?.description?.extravars).toBeNull()
   expect(described(undefined)?.description).toBeNull()
+})
+
+test.each([
+  [MAX_INLINE_BYTES, true],
+  [MAX_INLINE_BYTES + 1, false],
+])('variables of %i characters are part of a description: %s', (length, isPart) => {
+  const variables = { a: '' }
+  variables.a = 'x'.repeat(length - JSON.stringify(variables).length)
+  const { sent, reports } = reportsTo()
+  reports.add(runOf(1, 'running', { extravars: { inline: variables } }))
+  expect(sent[0]?.description?.extravars).toEqual(isPart ? variables : null)
+})
+
+test.each([
+  ['1970-01-02T00:00:00.000Z', 86_400_000],
+  ['1969-12-31T00:00:00.000Z', 0],
+  ['no time at all', 0],
+])('a job that was claimed at %s has that time, as far as it is one', (claimedAt, expected) => {
+  const { sent, reports } = reportsTo()
+  reports.add(runOf(1, 'running', { extravars: { inline: {} } }, claimedAt))
+  expect(sent[0]?.description?.claimed_at).toBe(expected)
 })
