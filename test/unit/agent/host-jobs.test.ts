@@ -160,6 +160,8 @@ describe('a job leaves the spool', () => {
     const one = port()
     jobs.connected(one.kept)
     jobs.take({ type: 'resume', jobs: [{ ...FOUND_JOB, verdict: 'continue', output: 0, events: 0, abort: false }] })
+    await waitUntil('its output is sent', () => one.pieces.length > 0)
+    expect(jobs.figures().unacknowledgedBytes).toBe(4)
     jobs.take({ type: 'forget', ...FOUND_JOB })
     expect([jobs.figures().spooledJobs, jobs.figures().unacknowledgedBytes]).toEqual([1, 0])
     await waitUntil('it is to end', () => existsSync(join(folder, 'abort.json')))
