@@ -4,6 +4,7 @@ import type { AgentMessage } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import type { HostJobsDependencies } from '../../../runner-agent/src/jobs/host-jobs.js'
 import type { SessionPort } from '../../../runner-agent/src/jobs/session.js'
+import { holdClock } from '../../agent/held-clock.js'
 import { orderOf } from '../../agent/playbooks.js'
 import { waitUntil } from '../../agent/waiting.js'
 import { findJob, FOUND_JOB } from './found-job.js'
@@ -288,4 +289,15 @@ test('an agent that ends waits for nothing any more', async () => {
   const { jobs, wait, hasEnd } = await running()
   await jobs.dispose()
   expect([wait.isOver, hasEnd()]).toEqual([true, false])
+})
+
+test('an agent that ends looks at its jobs no more', async () => {
+  const clock = holdClock({ timers: true })
+  const { jobs } = await running()
+  const before = clock.count()
+  jobs.connected(port().kept)
+  jobs.disconnected()
+  expect(clock.count()).toBe(before + 1)
+  await jobs.dispose()
+  expect(clock.count()).toBe(before)
 })
