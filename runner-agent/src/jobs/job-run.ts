@@ -340,7 +340,6 @@ export class JobRun {
     this.#trouble = null
     this.#startProblem = null
     if (this.#timer) clearTimeout(this.#timer)
-    this.replica.look()
     this.replica.setEnd(end)
     this.#events.ended(this)
   }
