@@ -96,6 +96,25 @@ describe('a job', () => {
     expect([replica.unacknowledged, await next()]).toMatchObject([0, { kind: 'end' }])
   })
 
+  test('that goes on over a new connection begins both streams where the control plane says', async () => {
+    const { replica, next } = jobOf('text', '{}\n{}\n')
+    replica.resume({ output: 1, events: 3 })
+    expect([replica.remaining, replica.unacknowledged]).toEqual([6, 0])
+    expect(await next()).toMatchObject({ stream: 'events', offset: 3 })
+    expect(await next()).toMatchObject({ stream: 'output', offset: 1 })
+  })
+
+  test('has under way what is acknowledged of neither stream', async () => {
+    const { replica, next } = jobOf('text', '{}\n')
+    await next()
+    await next()
+    expect(replica.unacknowledged).toBe(7)
+    replica.acknowledge({ output: 1, events: 0 })
+    expect(replica.unacknowledged).toBe(6)
+    replica.acknowledge({ output: 1, events: 3 })
+    expect(replica.unacknowledged).toBe(3)
+  })
+
   test('ends where the control plane keeps no more', async () => {
     const { replica, next } = jobOf('text')
     replica.setEnd(endOf(4, 0))

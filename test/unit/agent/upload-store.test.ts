@@ -202,6 +202,23 @@ describe('a file that lies in the store', () => {
     expect(readdirSync(folder)).toEqual([sha256Of(other)])
   })
 
+  test('for too long may go at the same moment by another hand', async () => {
+    await bring(CONTENT)
+    laterThan(HASH, 2 * DAY_MS)
+    const looking = vi.spyOn(fsp, 'stat').mockImplementation(((path: string) => {
+      const found = statSync(path)
+      rmSync(path)
+      return Promise.resolve(found)
+    }) as never)
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      looking.mockRestore()
+      syncBuiltinESMExports()
+    })
+    await openUploadStore(state).prepare()
+    expect(readdirSync(folder)).toEqual([])
+  })
+
   test('is kept when the store is prepared again, and a missing folder is made', async () => {
     await bring(CONTENT)
     await store.prepare()
