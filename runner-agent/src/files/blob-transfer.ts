@@ -182,10 +182,7 @@ class ConnectionBlobs implements BlobTransfer {
     for (const waiter of blob.waiters) {
       waiter.lastProgress = performance.now()
       waiter.missing.delete(sha256)
-      if (waiter.missing.size === 0) {
-        this.#waiters.delete(waiter)
-        waiter.done()
-      }
+      if (waiter.missing.size === 0) waiter.done()
     }
   }
 

@@ -2,7 +2,7 @@ import type { AgentMessage, BlobFrame } from '@holdfast/protocol'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openBlobCache } from '../../../runner-agent/src/files/blob-cache.js'
 import {
   BlobGoneError,
@@ -140,6 +140,97 @@ test('a file that is gone ends the waiting of the job that is named, and of no o
   await outcome
   transfer.take(part(0, 10))
   await Promise.all(others)
+})
+
+test('what was asked for in the name of a job that ends is asked for again in that of another', async () => {
+  const { cache, transfer, wants } = await setting()
+  const other = Buffer.from('other')
+  const outcome = expect(transfer.fetch(keyOf(1), [HASH, sha256Of(other)], never())).rejects.toThrow(BlobGoneError)
+  const second = transfer.fetch(keyOf(2), [sha256Of(other), HASH], never())
+  expect(wants).toHaveLength(1)
+  transfer.gone(keyOf(1), HASH)
+  await outcome
+  expect(wants[1]).toMatchObject({ job_id: 2, run_id: 'a'.repeat(32), hashes: [HASH, sha256Of(other)] })
+  transfer.take({ kind: 'blob', sha256: sha256Of(other), offset: 0, size: 5, payload: other })
+  transfer.take(part(0, 10))
+  await second
+  expect(wants).toHaveLength(2)
+  expect([await cache.has(HASH), await cache.has(sha256Of(other))]).toEqual([true, true])
+})
+
+test('a job that ends and asked for nothing has nothing asked for again', async () => {
+  const { transfer, wants } = await setting()
+  const first = transfer.fetch(keyOf(1), [HASH], never())
+  const outcome = expect(transfer.fetch(keyOf(2), [HASH], never())).rejects.toThrow(BlobGoneError)
+  transfer.gone(keyOf(2), HASH)
+  await outcome
+  expect(wants).toHaveLength(1)
+  transfer.take(part(0, 10))
+  await first
+})
+
+test('nothing is asked for in the name of a job that was given up', async () => {
+  const { transfer, wants } = await setting()
+  const cancel = new AbortController()
+  const both = Promise.allSettled([
+    transfer.fetch(keyOf(1), [HASH], never()),
+    transfer.fetch(keyOf(2), [HASH], cancel.signal),
+  ])
+  transfer.gone(keyOf(1), HASH)
+  cancel.abort(new Error('given up'))
+  expect(await both).toMatchObject([{ reason: { name: 'BlobGoneError' } }, { reason: { message: 'given up' } }])
+  expect(wants.map((want) => want.job_id)).toEqual([1])
+})
+
+test('a file that is wanted again after its job was given up is asked for again', async () => {
+  const { transfer, wants } = await setting()
+  const cancel = new AbortController()
+  const given = transfer.fetch(keyOf(1), [HASH], cancel.signal)
+  cancel.abort(new Error('given up'))
+  await expect(given).rejects.toThrow('given up')
+  const again = transfer.fetch(keyOf(2), [HASH], never())
+  expect(wants.map((want) => want.job_id)).toEqual([1, 2])
+  transfer.take(part(0, 10))
+  await again
+  const once = transfer.fetch(keyOf(3), [HASH], never())
+  expect(wants.map((want) => want.job_id)).toEqual([1, 2, 3])
+  transfer.take(part(0, 10))
+  await once
+})
+
+test('a job that waits when the connection ends goes on waiting, until it is given up', async () => {
+  const { transfer } = await setting()
+  const cancel = new AbortController()
+  const fetched = transfer.fetch(keyOf(1), [HASH], cancel.signal)
+  transfer.close()
+  transfer.gone(keyOf(1), HASH)
+  cancel.abort(new Error('the job ends'))
+  await expect(fetched).rejects.toThrow('the job ends')
+})
+
+test.each<[string, unknown, object]>([
+  ['an error of the system', Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }), { code: 'ENOSPC' }],
+  ['something else', 'no error at all', { name: 'TransferError', message: 'no error at all' }],
+])('%s while a file is written ends the waiting of its jobs', async (_, thrown, expected) => {
+  const { cache, transfer } = await setting()
+  vi.spyOn(cache, 'receive').mockImplementation(() => {
+    throw thrown
+  })
+  const outcomes = Promise.allSettled([1, 2].map((job) => transfer.fetch(keyOf(job), [HASH], never())))
+  transfer.take(part(0, 10))
+  expect(await outcomes).toMatchObject([{ reason: expected }, { reason: expected }])
+})
+
+test('transfers keep no process alive', () => {
+  // Nothing else of this process runs between the two looks.
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  const send = (): void => undefined
+  const blobs = createBlobTransfer({ cache: null as never, send, timeoutMs: 600_000, maxBlobBytes: 100 })
+  const uploads = createUploadTransfer({ send, timeoutMs: 600_000 })
+  expect(timers()).toBe(before)
+  blobs.close()
+  uploads.close()
 })
 
 test('the half of a file goes when the connection ends, and what comes after that is not taken', async () => {
