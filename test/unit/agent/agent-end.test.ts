@@ -1,7 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import fsp from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { identifyProcess } from '../../../runner-agent/src/host/processes.js'
 import {
   agentEndOf,
   amendEnd,
@@ -169,4 +172,67 @@ test('a start is taken once, by whoever comes first', async () => {
   expect(await takeStart(folder, NOW)).toBe(true)
   expect(await takeStart(folder, NOW)).toBe(false)
   expect(folder.started()).toMatchObject({ kind: 'present', content: { by: 'agent', pid: process.pid } })
+})
+
+describe('on a full disk', () => {
+  /** Writes fail so often with this code. */
+  function failToWrite(code: string, times: number): () => number {
+    let failed = 0
+    const { link } = fsp
+    const spy = vi.spyOn(fsp, 'link').mockImplementation((from, to) => {
+      if (failed === times) return link(from, to)
+      failed += 1
+      return Promise.reject(Object.assign(new Error(code), { code }))
+    })
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      spy.mockRestore()
+      syncBuiltinESMExports()
+    })
+    return () => failed
+  }
+
+  beforeEach(() => {
+    mkdirSync(join(folder.file('work'), 'roles'), { recursive: true })
+  })
+
+  const hasWork = (): boolean => existsSync(folder.file('work'))
+
+  test.each(['ENOSPC', 'EDQUOT'])('that says %s the work folder makes room for the end', async (code) => {
+    failToWrite(code, 1)
+    expect(await writeAgentEnd(folder, LOST, NOW)).toMatchObject(LOST)
+    expect([folder.end().kind, hasWork()]).toEqual(['present', false])
+  })
+
+  test('there may be no work folder, and a start is taken as well', async () => {
+    rmSync(folder.file('work'), { recursive: true })
+    failToWrite('ENOSPC', 1)
+    expect(await takeStart(folder, NOW)).toBe(true)
+  })
+
+  test('the end is not written when there is still no room, and after any other error the work folder stays', async () => {
+    failToWrite('EIO', 1)
+    await expect(writeAgentEnd(folder, LOST, NOW)).rejects.toMatchObject({ code: 'EIO' })
+    expect(hasWork()).toBe(true)
+    const failed = failToWrite('ENOSPC', 2)
+    await expect(writeAgentEnd(folder, LOST, NOW)).rejects.toMatchObject({ code: 'ENOSPC' })
+    expect([failed(), hasWork(), folder.end().kind]).toEqual([2, false, 'absent'])
+  })
+
+  test('a playbook that may still run keeps its work folder', async () => {
+    const self = identifyProcess(process.pid)
+    for (const started of [{ ...self }, { ...self, pid_namespace: 'pid:[1]' }, '{"pid":']) {
+      write('started.json', started)
+      failToWrite('ENOSPC', 1)
+      await expect(writeAgentEnd(folder, LOST, NOW)).rejects.toMatchObject({ code: 'ENOSPC' })
+      expect(hasWork()).toBe(true)
+    }
+  })
+
+  test('a playbook that is known to be gone needs its work folder no more', async () => {
+    write('started.json', { ...identifyProcess(process.pid), boot_id: 'another boot' })
+    failToWrite('ENOSPC', 1)
+    expect(await writeAgentEnd(folder, LOST, NOW)).toMatchObject(LOST)
+    expect(hasWork()).toBe(false)
+  })
 })
