@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -72,7 +72,9 @@ describe('questions to the kernel', () => {
     })
     const [answers, asked] = [join(base, 'answers'), join(base, 'asked')]
     const python = join(base, 'python')
-    writeFileSync(python, `#!/bin/sh\n/bin/cat >> ${asked}\necho >> ${asked}\n/bin/cat ${answers}\n`, { mode: 0o755 })
+    // The kernel may need a while: it answers when there is an answer.
+    const script = `/bin/cat >> ${asked}\necho >> ${asked}\nuntil [ -e ${answers} ]; do /bin/sleep 0.01; done\n/bin/cat ${answers}`
+    writeFileSync(python, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
     const lines: string[] = []
     const log = pino({}, { write: (line) => void lines.push(line) })
     const watch = createSupervisorWatch({ program: { python, script: '/locks.py' }, log })
@@ -87,6 +89,10 @@ describe('questions to the kernel', () => {
       watch,
       lines,
       questions,
+      answer(...words: string[]) {
+        writeFileSync(`${answers}.tmp`, JSON.stringify(words))
+        renameSync(`${answers}.tmp`, answers)
+      },
       /** The next question is asked after so long, and is answered so. */
       async ask(milliseconds: number, ...words: string[]) {
         writeFileSync(answers, JSON.stringify(words))
@@ -182,6 +188,20 @@ describe('questions to the kernel', () => {
       return clock.count() === 1
     })
     await ask(ASK_EVERY_MS, 'held')
+    await waitUntil('it is answered', () => watch.look(folder, STRANGER) === 'runs')
+  })
+
+  test('wait for the answer of the one before', async () => {
+    const { clock, watch, questions, answer } = answering()
+    const folder = tornJob()
+    watch.look(folder, STRANGER)
+    clock.move(0)
+    expect(watch.look(folder, STRANGER)).toBe('unknown')
+    expect(clock.count()).toBe(0)
+    await waitUntil('the kernel is asked', () => questions().length === 1)
+    watch.look(folder, STRANGER)
+    expect(clock.count()).toBe(0)
+    answer('held')
     await waitUntil('it is answered', () => watch.look(folder, STRANGER) === 'runs')
   })
 
