@@ -103,6 +103,20 @@ describe('the command line', () => {
     expect(() => argumentsOf({}, subPath)).toThrow(`the folder "${subPath}" is not in the playbook folder`)
   })
 
+  test('200 characters of a name are shown to people, and no more', () => {
+    const told = (length: number) => () => argumentsOf({ playbook: 'x'.repeat(length) })
+    expect(told(200)).toThrow(`the playbook "${'x'.repeat(200)}" is not in`)
+    expect(told(201)).toThrow(`the playbook "${'x'.repeat(200)}…" is not in`)
+  })
+
+  test('a sub-path that is empty or has a dot is the playbook folder, and one may be a folder of it', () => {
+    expect([workingFolder(root, null), workingFolder(root, '')]).toEqual([root.path, root.path])
+    expect(workingFolder(root, '.')).toBe(root.path)
+    expect(workingFolder(root, 'plays')).toBe(join(root.path, 'plays'))
+    expect(() => workingFolder(root, '..')).toThrow('lies outside the playbook folder')
+    expect(() => workingFolder(root, '-x')).toThrow('cannot be a part of a path')
+  })
+
   test('a link of the host itself may lead anywhere', () => {
     const order = orderOf('0'.repeat(64), { inventory: [], playbook: 'link.yml' })
     const local = { path: root.path, confined: false }

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { findHostPython, interpreterOfAnsible } from '../../../runner-agent/src/playbook/host-python.js'
+import { openFilesBelow } from '../../agent/open-files.js'
 
 /** Programs that answer as Pythons do: which of them runs supervisors, and what is said of the others. */
 let folder: string
@@ -75,6 +76,19 @@ describe('the Python that runs supervisors', () => {
       `playbooks need Python 3.8 or later on this host, and ${old} (of ansible-playbook) is Python 3.6.1, ` +
         'python3 is Python 3.5.0; install one, or name it with RTE_PYTHON',
     )
+  })
+
+  test('is asked without modules of the user and of the site, and with few variables of the agent', async () => {
+    const answer = JSON.stringify(['/real', [3, 12, 0], 'UTF-8', 'UTF-8'])
+    const asked = join(folder, 'asked')
+    const words = `{ echo "$1 $2 $3 $#"; pwd; /usr/bin/env; } > ${asked}`
+    const named = program('named', `#!/bin/sh\n${words}\necho '${answer}'\n`)
+    await findHostPython({ ...environment(), LC_ALL: 'C', PYTHONPATH: '/x', RTE_JOIN_TOKEN: 'x' }, named)
+    const told = readFileSync(asked, 'utf8').split('\n')
+    expect(told.slice(0, 2)).toEqual(['-s -S -c 4', '/'])
+    expect(told).toContain('LC_ALL=C')
+    expect(told.filter((line) => /^(?:PYTHONPATH|RTE_|VITEST)/.test(line))).toEqual([])
+    expect(openFilesBelow(folder)).toEqual([])
   })
 
   test('is none that does not answer as a Python does', async () => {

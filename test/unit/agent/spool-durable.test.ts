@@ -171,6 +171,7 @@ test('old runs are forgotten in the background once the spool is prepared, until
   const next = open()
   expect(clock.count()).toBe(0)
   await next.prepare()
+  expect(clock.count()).toBe(1)
   await next.prepare()
   expect(clock.count()).toBe(1)
   expect(next.isPast(KEY)).toBe(true)

@@ -214,7 +214,11 @@ describe('questions to the kernel', () => {
     expect(clock.count()).toBe(0)
     expect(watch.lookAtTorn(folder)).toBe('unknown')
     expect(clock.count()).toBe(0)
-    watch.close()
+    const idle = createWatch()
+    idle.close()
+    idle.close()
+    expect(idle.lookAtTorn(folder)).toBe('unknown')
+    expect(clock.count()).toBe(0)
   })
 })
 
