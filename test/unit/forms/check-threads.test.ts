@@ -116,3 +116,79 @@ test('a check that was left says nothing more, and a failing thread disturbs nob
   expect(worker.emit('error', new Error('it is being ended'))).toBe(true)
   expect([ends, count()]).toEqual([[], 0])
 })
+
+/** A script of a thread that does each check at once, and says in which thread. */
+function answeringScript(): URL {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-threads-'))
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true })
+  })
+  const path = join(folder, 'answering.mjs')
+  writeFileSync(
+    path,
+    `import { parentPort, threadId, workerData } from 'node:worker_threads'
+parentPort.on('message', ({ input: { values } }) => {
+  const result = { extravars: { thread: threadId, name: values.name, ...workerData } }
+  parentPort.postMessage({ kind: 'done', result, isFit: !values.isUnfit })
+  if (values.dies) setImmediate(() => { throw new Error('it died') })
+})\n`,
+  )
+  return pathToFileURL(path)
+}
+
+/** Checks in such threads. What is not said is as in the service. */
+function answering(more: { threads?: number; mostWaiting?: number; script?: URL; locale?: string } = {}) {
+  const log = { warn: () => undefined }
+  const checks = createLaunchChecks({ log, timers: heldTimers().timers, script: answeringScript(), ...more })
+  onTestFinished(() => checks.close())
+  const check = async (name: string, values: object = {}, caller = 'ann') =>
+    (await checks.check({ ...INPUT, values: { name, ...values } }, caller)).extravars as { thread: number }
+  return { check, checks }
+}
+
+test('callers take turns, and each of their checks is done', async () => {
+  const { check } = answering({ threads: 1 })
+  const order: string[] = []
+  const asked = ['ann 1', 'ann 2', 'ann 3', 'ann 4', 'bob 1', 'cem 1', 'bob 2']
+  await Promise.all(
+    asked.map(async (name) => {
+      await check(name, {}, name.slice(0, 3))
+      order.push(name)
+    }),
+  )
+  expect(order).toEqual(['ann 1', 'ann 2', 'bob 1', 'cem 1', 'ann 3', 'bob 2', 'ann 4'])
+})
+
+test('a thread is used again, unless its check made it unfit or it died while it waited', async () => {
+  const { check } = answering({ threads: 1, locale: 'de' })
+  const first = await check('one')
+  expect(first).toMatchObject({ name: 'one', locale: 'de' })
+  expect((await check('two')).thread).toBe(first.thread)
+  expect((await check('three', { isUnfit: true })).thread).toBe(first.thread)
+  const second = await check('four', { dies: true })
+  expect(second.thread).not.toBe(first.thread)
+  await expect.poll(async () => (await check('five').catch(() => second)).thread).not.toBe(second.thread)
+  const third = await check('six')
+  expect((await check('seven')).thread).toBe(third.thread)
+})
+
+test('an unfit thread is ended', async () => {
+  const { check } = answering({ threads: 1 })
+  await check('one')
+  const before = threadsOfThisProcess()
+  await check('two', { isUnfit: true })
+  await expect.poll(threadsOfThisProcess).toBeLessThan(before)
+})
+
+test('two checks are under way at once, 200 more of one caller wait, and one of another caller, too', async () => {
+  const { check, checks } = answering({ script: endlessScript() })
+  const before = threadsOfThisProcess()
+  const all = Array.from({ length: 202 }, (_, at) => check(`${at}`))
+  const outcomes = Promise.allSettled([...all, check('other', {}, 'bob')])
+  await expect(check('more')).rejects.toMatchObject({ code: 'too_many_launches' })
+  await expect.poll(threadsOfThisProcess).toBe(before + 2)
+  await checks.close()
+  for (const outcome of await outcomes) {
+    expect(outcome).toMatchObject({ reason: { code: 'stopping' } })
+  }
+})
