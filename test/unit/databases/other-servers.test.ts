@@ -150,3 +150,27 @@ test.each(['mssql', 'oracle', 'mongodb'])(
     )
   },
 )
+
+test('the driver of MongoDB is told of every limit, and goes to no other server', () => {
+  const limits = { connectMs: 5000, statementMs: 30_000, rows: 9, bytes: 9, connections: 4, idleMs: 1500 }
+  const target = { host: 'db', port: null, database: 'cmdb', user: 'forms', password: 'p', tls: null }
+  const always = {
+    appName: 'holdfast',
+    connectTimeoutMS: 5000,
+    serverSelectionTimeoutMS: 5000,
+    socketTimeoutMS: 35_000,
+    waitQueueTimeoutMS: 30_000,
+    maxPoolSize: 4,
+    maxIdleTimeMS: 1500,
+    retryWrites: false,
+    directConnection: true,
+    readPreference: 'secondaryPreferred',
+  }
+  expect(mongodbConfiguration(target, limits)).toEqual({
+    ...always,
+    auth: { username: 'forms', password: 'p' },
+    authSource: 'cmdb',
+    tls: false,
+  })
+  expect(mongodbConfiguration({ ...target, user: null, tls: { ca: null } }, limits)).toEqual({ ...always, tls: true })
+})

@@ -55,6 +55,16 @@ describe('the YAML files below a folder', () => {
     })
   })
 
+  test('and what is wrong with them are in the order of their whole paths', async () => {
+    write('a/b.yml')
+    write('a.yml')
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'a/c.yml'))
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'a.lost.yml'))
+    const { names, errors } = await found()
+    expect(names).toEqual(['a.yml', 'a/b.yml'])
+    expect(errors.map((error) => error.split(':')[0])).toEqual(['a.lost.yml', 'a/c.yml'])
+  })
+
   test.each([
     [0, ['a.yml']],
     [1, ['a.yml', 'one/b.yml']],
@@ -190,6 +200,7 @@ describe('the content of files', () => {
     write('b.yml', 'other')
     const both = [file('a.yml'), file('b.yml')]
     const first = await files.read(both)
+    expect(await files.read(both)).toBe(first)
     expect(await files.read(both)).toBe(first)
     expect(parsed).toEqual(['a.yml one', 'b.yml other'])
     const fewer = await files.read([file('a.yml')])

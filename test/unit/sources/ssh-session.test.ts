@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import ssh, { type Connection, type Server, type ServerChannel } from 'ssh2'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { runOverSsh } from '../../../control-plane/src/sources/ssh-session.js'
 
 /** Most bytes that a command may print. */
@@ -112,6 +112,19 @@ describe('a command', () => {
     expect(came).toEqual(['uptime', 'signal KILL', 'closed'])
   })
 
+  test('that ended is not killed, also when more of what it printed comes afterwards', async () => {
+    carryOut = (channel) => {
+      channel.resume()
+      channel.once('end', () => {
+        channel.exit(0)
+        channel.write(Buffer.alloc(MAX_BYTES + 1, 'a'))
+      })
+    }
+    await expect(run()).rejects.toThrow('printed more than 1 MiB')
+    await wasClosed()
+    expect(came).toEqual(['uptime', 'closed'])
+  })
+
   test.each([
     ['says nothing', '', 'ended with 3'],
     ['says two lines', 'first\nlast\n', 'ended with 3: last'],
@@ -167,6 +180,27 @@ describe('a command', () => {
     carryOut = () => undefined
     await expect(run({}, AbortSignal.abort())).rejects.toThrow('it was not answered in time')
   })
+})
+
+test('a connection ends by itself, and nothing waits any more to cut it', async () => {
+  const cuts: unknown[] = []
+  const begin = setTimeout
+  const spied = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((act: () => void, ms?: number) => {
+    // The time until the connection is cut does not pass here.
+    const timer = begin(ms === 2000 ? () => undefined : act, ms)
+    if (ms === 2000) cuts.push(timer)
+    return timer
+  }) as never)
+  const ended = vi.spyOn(globalThis, 'clearTimeout')
+  onTestFinished(() => {
+    spied.mockRestore()
+    ended.mockRestore()
+  })
+  endsWith(0, 'one')
+  expect(await run()).toBe('one')
+  await wasClosed()
+  expect(cuts).toHaveLength(1)
+  await expect.poll(() => ended.mock.calls.map(([timer]) => timer)).toContain(cuts[0])
 })
 
 describe('a host', () => {
