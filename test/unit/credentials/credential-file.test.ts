@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -173,6 +173,20 @@ describe('the file', () => {
     expect(logged).toHaveLength(1)
     rmSync(path, { recursive: true })
     writeFileSync(path, named('a'))
+    now = 2 * LOOK_MS
+    expect([await names(file), await file.problems()]).toEqual([['a'], []])
+  })
+
+  test('that comes back as it was, after it could not be read, is good again', async () => {
+    writeFileSync(path, named('a'))
+    const file = opened()
+    expect(await names(file)).toEqual(['a'])
+    renameSync(path, `${path}.away`)
+    mkdirSync(path)
+    now = LOOK_MS
+    expect(await file.problems()).toHaveLength(1)
+    rmSync(path, { recursive: true })
+    renameSync(`${path}.away`, path)
     now = 2 * LOOK_MS
     expect([await names(file), await file.problems()]).toEqual([['a'], []])
   })
