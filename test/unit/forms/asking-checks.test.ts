@@ -41,7 +41,11 @@ function made(
   const start = (more: Partial<Asking> = {}) =>
     check({} as CheckInput, 'ann', { waitMs: WAIT_MS, mayUse: () => true, mayReuse: false, ...more })
   const answer = async (...names: string[]) => {
-    for (const name of names) open.get(name)?.({ ok: true, value: name })
+    for (const name of names) {
+      open.get(name)?.({ ok: true, value: name })
+      // The next one comes a little later, but in the same turn.
+      for (let at = 0; at < 5; at += 1) await Promise.resolve()
+    }
     for (let at = 0; at < 10; at += 1) await turn()
   }
   return { start, answer, asked, rounds, move, count }

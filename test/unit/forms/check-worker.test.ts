@@ -1,24 +1,21 @@
-import { EventEmitter } from 'node:events'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { Worker } from 'node:worker_threads'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseField } from '../../../control-plane/src/forms/fields/parse-field.js'
 import type { CheckReport } from '../../../control-plane/src/forms/sandbox/worker-messages.js'
 
-/** The end of the port that the thread has. Only a thread has one, and this test runs in none. */
-const port = vi.hoisted(() => ({ current: null as unknown }))
-vi.mock('node:worker_threads', () => ({
-  get parentPort() {
-    return port.current
-  },
-  workerData: { locale: 'de' },
-}))
+let worker: Worker
+/** Takes what the thread says. */
+let hear: (report: CheckReport) => void
+beforeAll(() => {
+  const script = new URL('../../../control-plane/dist/forms/sandbox/check-worker.js', import.meta.url)
+  worker = new Worker(script, { workerData: { locale: 'de' } })
+  worker.on('message', (report: CheckReport) => hear(report))
+})
+afterAll(() => worker.terminate())
 
-const orders = new EventEmitter()
-const said = new EventEmitter()
-beforeAll(async () => {
-  await expect(import('../../../control-plane/src/forms/sandbox/check-worker.js')).rejects.toThrow('run as a worker')
-  vi.resetModules()
-  port.current = Object.assign(orders, { postMessage: (report: CheckReport) => said.emit('report', report) })
-  await import('../../../control-plane/src/forms/sandbox/check-worker.js')
+test('it runs in a thread only', async () => {
+  const outside = import('../../../control-plane/src/forms/sandbox/check-worker.js')
+  await expect(outside).rejects.toThrow('this file is run as a worker')
 })
 
 /** What the thread says of one check, up to its end. */
@@ -26,14 +23,13 @@ async function reportsOf(fields: readonly object[], more: object = {}) {
   const input = { wizard: [], subforms: {}, values: {}, uploads: {}, constants: {}, user: {}, now: 0, ...more }
   const reports: CheckReport[] = []
   const ended = new Promise<void>((resolve) => {
-    said.on('report', (report: CheckReport) => {
+    hear = (report) => {
       reports.push(report)
       if (report.kind === 'done' || report.kind === 'failed') resolve()
-    })
+    }
   })
-  orders.emit('message', { input: { ...input, fields: fields.map((field) => parseField(field as never)) } })
+  worker.postMessage({ input: { ...input, fields: fields.map((field) => parseField(field as never)) } })
   await ended
-  said.removeAllListeners('report')
   return reports
 }
 const local = (name: string, expression: string) => ({ name, type: 'expression', runLocal: true, expression })

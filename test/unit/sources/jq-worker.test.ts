@@ -1,37 +1,37 @@
-import { EventEmitter, once } from 'node:events'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { Worker } from 'node:worker_threads'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { JqReport } from '../../../control-plane/src/sources/jq-thread.js'
 
-/** The end of the port that the thread has. Only a thread has one, and this test runs in none. */
-const port = vi.hoisted(() => ({ current: null as unknown }))
-vi.mock('node:worker_threads', () => ({
-  get parentPort() {
-    return port.current
-  },
-}))
-
-const said = new EventEmitter()
-const orders = new EventEmitter()
-beforeAll(async () => {
-  await expect(import('../../../control-plane/src/sources/jq-worker.js')).rejects.toThrow('run as a worker')
-  vi.resetModules()
-  port.current = Object.assign(orders, { postMessage: (report: JqReport) => said.emit(report.kind, report) })
-  await import('../../../control-plane/src/sources/jq-worker.js')
+let worker: Worker
+/** Takes what the thread says. */
+let hear: (report: JqReport) => void
+beforeAll(() => {
+  worker = new Worker(new URL('../../../control-plane/dist/sources/jq-worker.js', import.meta.url))
+  worker.on('message', (report: JqReport) => hear(report))
 })
+afterAll(() => worker.terminate())
 
 /** The result of a filter, or the reason why there is none. */
 async function run(value: unknown, filter: string): Promise<unknown> {
-  const over = new AbortController()
-  const ready = once(said, 'ready', { signal: over.signal })
-  const [done, failed] = ['done', 'failed'].map((kind) => once(said, kind, { signal: over.signal }))
-  orders.emit('message', { value, filter })
-  const [report] = (await Promise.race([done, failed])) as [{ kind: string; value?: unknown; reason?: string }]
+  const reports: JqReport[] = []
+  const ended = new Promise<JqReport>((resolve) => {
+    hear = (report) => {
+      reports.push(report)
+      if (report.kind !== 'ready') resolve(report)
+    }
+  })
+  worker.postMessage({ value, filter })
+  const report = await ended
   // Before the filter runs, its thread is ready.
-  await ready
-  for (const one of [done, failed]) one?.catch(() => undefined)
-  over.abort()
-  return report.kind === 'done' ? report.value : { failed: report.reason }
+  expect(reports.map(({ kind }) => kind)).toEqual(['ready', report.kind])
+  return report.kind === 'failed' ? { failed: report.reason } : (report as { value?: unknown }).value
 }
+
+test('it runs in a thread only', async () => {
+  await expect(import('../../../control-plane/src/sources/jq-worker.js')).rejects.toThrow(
+    'this file is run as a worker',
+  )
+})
 
 test.each<[unknown, string, unknown]>([
   [{ a: [1, 2] }, '.a', [1, 2]],
