@@ -1,5 +1,5 @@
 import { BusyError, Client, InvalidCredentialsError, NoSuchObjectError, ResultCodeError } from 'ldapts'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createDirectory } from '../../../control-plane/src/auth/ldap/directory.js'
 import { parseRoleConfig } from '../../../control-plane/src/auth/roles/role-config.js'
 
@@ -41,6 +41,10 @@ beforeEach(() => {
     asked.push('unbind')
     return Promise.resolve()
   })
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
 })
 
 function opened(more = '', user: string | null = 'cn=svc') {
