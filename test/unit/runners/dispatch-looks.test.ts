@@ -6,6 +6,7 @@ import type { JobSession } from '../../../control-plane/src/runners/dispatch/job
 import { createLastSeen } from '../../../control-plane/src/runners/dispatch/last-seen.js'
 import { findJob } from '../../../control-plane/src/store/jobs/jobs.js'
 import { readOutput } from '../../../control-plane/src/store/jobs/job-output.js'
+import { decideOrphan, noteOrphan } from '../../../control-plane/src/store/jobs/orphans.js'
 import { type NewJob, insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
 import { type Runner, deleteRunner, insertRunner } from '../../../control-plane/src/store/runners/runners.js'
 import { SERVICE_CLOCK_ORIGIN } from '../../../control-plane/src/store/service/service-clock.js'
@@ -135,6 +136,23 @@ describe('a look at the sessions of this node', () => {
     connect(one.id)
     await sweep.sweep()
     expect(told.filter((text) => text.includes('abort'))).toEqual([`${one.id}: abort ${id}`])
+  })
+
+  test.each([
+    ['hear what other nodes have stored of the decisions about unknown jobs', true],
+    ['have nothing to hear of other nodes where there are none', false],
+  ])('runners that are here %s', async (_, isShared) => {
+    const { sweep, told, addRunner, connect, queries } = await made({ isShared })
+    const one = await addRunner()
+    const two = await addRunner({ name: 'two', fingerprint: 'g' })
+    const unknown = { service: null, form: null, user_name: null, user_type: null, claimed_at: null, reported_at: 1 }
+    const orphan = { ...unknown, run_id: 'b'.repeat(32), job_number: 5, reason: 'other_service', ended: 0 } as const
+    for (const { id } of [one, two]) await noteOrphan(queries, { ...orphan, runner_id: id })
+    await decideOrphan(queries, { runnerId: one.id, runId: orphan.run_id }, 'end', 'root')
+    connect(one.id)
+    connect(two.id)
+    await sweep.sweep()
+    expect(told.filter((text) => text.includes('decided'))).toEqual(isShared ? [`${one.id}: decided`] : [])
   })
 
   test('asks the database nothing about offers while no runner is connected here', async () => {
