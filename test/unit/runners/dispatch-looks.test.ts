@@ -4,6 +4,7 @@ import { SOLE_NODE } from '../../../control-plane/src/nodes/nodes.js'
 import { createDispatchSweep } from '../../../control-plane/src/runners/dispatch/dispatch-sweep.js'
 import type { JobSession } from '../../../control-plane/src/runners/dispatch/job-session.js'
 import { createLastSeen } from '../../../control-plane/src/runners/dispatch/last-seen.js'
+import { setWaitUntil } from '../../../control-plane/src/store/jobs/dispatch.js'
 import { findJob } from '../../../control-plane/src/store/jobs/jobs.js'
 import { readOutput } from '../../../control-plane/src/store/jobs/job-output.js'
 import { decideOrphan, noteOrphan } from '../../../control-plane/src/store/jobs/orphans.js'
@@ -33,7 +34,15 @@ interface Given {
 
 async function made({ isShared = false, queueMs = QUEUE_MS, whyNotTaken = null }: Given = {}) {
   const queries = await memoryDatabase()
-  const store = { read: queries, write: (_: string, task: (queries: Queries) => unknown) => task(queries) }
+  /** What another node does between what this one has read and what it writes. */
+  const meanwhile: (() => Promise<unknown>)[] = []
+  const store = {
+    read: queries,
+    async write(_: string, task: (queries: Queries) => unknown) {
+      for (const act of meanwhile.splice(0)) await act()
+      return task(queries)
+    },
+  }
   const told: string[] = []
   const sessions = new Map<number, JobSession>()
   const steady = { ms: 0, now: () => steady.ms }
@@ -71,6 +80,7 @@ async function made({ isShared = false, queueMs = QUEUE_MS, whyNotTaken = null }
   }
   return {
     queries,
+    meanwhile,
     told,
     time,
     steady,
@@ -202,6 +212,16 @@ describe('the job that waits for a runner', () => {
     expect(await outputOf(job)).toBe(first)
     expect(await waitUntil(job)).toBe(until)
     expect(told).toEqual(['changed jobs'])
+  })
+
+  test('gets one line when another node writes it at the same time, which also tells the pages', async () => {
+    const { sweep, told, addRunner, addJob, outputOf, meanwhile, queries } = await made({ isShared: true })
+    const { id } = await addRunner()
+    const job = await addJob(id)
+    meanwhile.push(() => setWaitUntil(queries, job, SERVICE_CLOCK_ORIGIN + 1))
+    await sweep.sweep()
+    expect(await outputOf(job)).toBe('')
+    expect(told).toEqual([])
   })
 
   test('of a runner that was deleted, or is unknown, gets no line', async () => {
@@ -369,6 +389,20 @@ describe('the job that a runner has', () => {
     expect(await statusOf(job)).toBe('abandoned')
     expect(await reasonOf(job)).toContain("the runner 'one' has been silent since 1970-01-01T00:15:09.999Z")
     expect(told).toEqual(['changed jobs', 'a job has ended'])
+  })
+
+  test('is left alone when its runner comes back before it is abandoned', async () => {
+    const { sweep, addRunner, addJob, pass, steady, statusOf, meanwhile, queries } = await made({ isShared: true })
+    const { id } = await addRunner()
+    const job = await addJob(id, { dispatch: 'claimed' })
+    await sweep.sweep()
+    await pass(LOST_MS)
+    steady.ms += 1
+    meanwhile.push(() =>
+      queries.updateTable('runner').set({ connected_node: OTHER_NODE }).where('id', '=', id).execute(),
+    )
+    await sweep.sweep()
+    expect(await statusOf(job)).toBe('running')
   })
 
   test('is left alone while another node has the runner', async () => {
