@@ -4,6 +4,7 @@ import { SOLE_NODE } from '../../../control-plane/src/nodes/nodes.js'
 import { createDispatchSweep } from '../../../control-plane/src/runners/dispatch/dispatch-sweep.js'
 import type { JobSession } from '../../../control-plane/src/runners/dispatch/job-session.js'
 import { createLastSeen } from '../../../control-plane/src/runners/dispatch/last-seen.js'
+import { abandonHeld } from '../../../control-plane/src/runners/dispatch/silence.js'
 import { setWaitUntil } from '../../../control-plane/src/store/jobs/dispatch.js'
 import { findJob } from '../../../control-plane/src/store/jobs/jobs.js'
 import { readOutput } from '../../../control-plane/src/store/jobs/job-output.js'
@@ -80,6 +81,7 @@ async function made({ isShared = false, queueMs = QUEUE_MS, whyNotTaken = null }
   }
   return {
     queries,
+    store: store as unknown as Store,
     meanwhile,
     told,
     time,
@@ -435,5 +437,15 @@ describe('the job that a runner has', () => {
     const second = await addJob(id, { dispatch: 'claimed' })
     await pass(LOST_MS)
     expect(await statusOf(second)).toBe('running')
+  })
+
+  test('is abandoned without a look at its runner when an admin revoked that', async () => {
+    const { store, addRunner, addJob, statusOf, reasonOf, told } = await made()
+    const { id } = await addRunner()
+    const job = await addJob(id, { dispatch: 'claimed' })
+    const live = { changed: (name: string) => void told.push(name), subscribe: () => () => undefined }
+    await abandonHeld({ store, clock: { now: () => 5 }, live }, id, 'revoked')
+    expect([await statusOf(job), await reasonOf(job)]).toEqual(['abandoned', expect.stringContaining('revoked')])
+    expect(told).toEqual(['jobs'])
   })
 })

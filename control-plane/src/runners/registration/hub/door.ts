@@ -73,7 +73,6 @@ function createOwner(deps: DoorDependencies): ConnectionOwner {
       const { fingerprint, ancestors } = connection.hello
       const objection = objectionTo(connection, registry.of(fingerprint))
       if (objection !== null) {
-        admission.leave(connection)
         connection.close('denied', objection)
         return
       }
