@@ -7,6 +7,7 @@ import {
   type LaunchDependencies,
   type LaunchRequest,
   launchJob,
+  requireMayLaunch,
 } from '../../../control-plane/src/jobs/launch/launch.js'
 import { MASK } from '../../../control-plane/src/jobs/secrets/masking.js'
 import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
@@ -67,6 +68,7 @@ async function made(given: Partial<Form> = {}, changes: Partial<LaunchDependenci
   const request = { formName: 'f', extravars: { a: 1 }, rawFormData: null, credentials: {}, files: {} }
   return {
     queries,
+    dependencies,
     told,
     runner,
     /** The row of the new job, or the code of the refusal. */
@@ -297,4 +299,27 @@ describe('a launch is refused', () => {
     const job = await launch({ rawFormData: {}, credentials: { db: 'gone' }, ...asked })
     expect(typeof job).toBe(isRefused ? 'string' : 'object')
   })
+})
+
+test('the verbose mode is refused before anybody looks at the values', async () => {
+  const { dependencies } = await made()
+  const request = { formName: 'f', extravars: { __verbose__: true } }
+  const quiet = { ...caller, options: { ...caller.options, allowVerboseMode: false } }
+  await expect(requireMayLaunch(dependencies, quiet, request)).rejects.toMatchObject({ code: 'verbose_not_allowed' })
+  await expect(requireMayLaunch(dependencies, caller, request)).resolves.toMatchObject({ planned: null })
+})
+
+test('other requests get their turn before a launch begins to work', async () => {
+  let hadTurn = false
+  const find = () => {
+    expect(hadTurn).toBe(true)
+    return Promise.resolve(form())
+  }
+  const { launch, jobs } = await made(
+    {},
+    { forms: { find, contextOf: () => ({ subforms: {}, constants: {} }) } as never },
+  )
+  setImmediate(() => void (hadTurn = true))
+  await launch()
+  expect(await jobs()).toBe(1)
 })
