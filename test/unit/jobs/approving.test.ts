@@ -7,7 +7,7 @@ import { approvalOf, awaitedApproval, decided } from '../../../control-plane/src
 import { readOutput } from '../../../control-plane/src/store/jobs/job-output.js'
 import { findJob } from '../../../control-plane/src/store/jobs/jobs.js'
 import { type NewJob, insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
-import { insertRunner, updateRunner } from '../../../control-plane/src/store/runners/runners.js'
+import { insertRunner } from '../../../control-plane/src/store/runners/runners.js'
 import { listEvents } from '../../../control-plane/src/store/service/notification-events.js'
 import type { Queries, Store } from '../../../control-plane/src/store/store.js'
 import { queuedJob } from '../../runners/queued-job.js'
@@ -255,7 +255,8 @@ describe('an approved job whose launch is not allowed any more fails at once', (
 
   test('and goes to its own runner, whatever that is called now', async () => {
     const { add, approve, row, queries, runner } = await made()
-    await updateRunner(queries, runner.id, 'approved', { name: 'renamed' })
+    const columns: object = { name: 'renamed' }
+    await queries.updateTable('runner').set(columns).execute()
     await insertRunner(queries, { ...RUNNER_ROW, fingerprint: 'other' })
     const id = await add()
     await approve(id)

@@ -87,8 +87,9 @@ describe('a job', () => {
     const approval = given(ops)
     await queries.updateTable('sequence_node').set({ approval }).where('identifier', '=', 'two').execute()
     expect([await see(ops), await see(cem)]).toEqual([true, 'not_your_job'])
-    // Nobody decides about the nodes of a job without nodes.
-    await queries.updateTable('job').set({ job_type: 'ansible' }).where('id', '=', parent).execute()
+    // A job of another kind has no nodes about which anybody could decide.
+    const plain: object = { job_type: 'ansible' }
+    await queries.updateTable('job').set(plain).where('id', '=', parent).execute()
     expect(await see(ops)).toBe('not_your_job')
   })
 })
