@@ -117,21 +117,26 @@ def _try_rights(user):
     said = run_as(user, lambda: None)
     if said:
         raise Unfit(_RIGHTS % said)
+    reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
+            os.close(writer)
             user.become()
-            while True:
-                time.sleep(60)
+            # One that cannot be ended ends itself when this process lets go of the pipe.
+            os.read(reader, 1)
         finally:
             os._exit(1)
+    os.close(reader)
     try:
         while not is_of(pid, user.uid):
             time.sleep(0.001)
         os.kill(pid, signal.SIGKILL)
     except PermissionError as error:
         raise Unfit(_RIGHTS % ("ending a process: %s" % error.strerror))
-    os.waitpid(pid, 0)
+    finally:
+        os.close(writer)
+        os.waitpid(pid, 0)
     probe = user.path("probe")
     try:
         os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
