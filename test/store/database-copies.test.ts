@@ -289,7 +289,8 @@ describe.each(KINDS)('a database that is filled from a copy: %s', (kind) => {
     const filling = await fillDatabase(at.place, snapshot.steps, null)
     await copy(snapshot, filling)
     await filling.abandon()
-    expect(await usersOfDatabase(at)).toBe(0)
+    // The server counts a connection for a moment after its end.
+    await expect.poll(() => usersOfDatabase(at)).toBe(0)
     if (at.place.kind === 'sqlite') expect(readdirSync(at.folder)).toEqual([])
     else expect(await usersOf(at.place)).toEqual([])
   })

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +19,8 @@ import { orderOf } from '../../agent/playbooks.js'
 import { errorOf } from './one-job.js'
 
 /** The single steps of a job: what each does with processes and files, and what it says of a failure. */
-const RUN_ID = 'a'.repeat(32)
+// Processes are found by it on the whole host, where other tests run, too.
+const RUN_ID = randomBytes(16).toString('hex')
 
 function jobFolder() {
   const parent = mkdtempSync(join(tmpdir(), 'holdfast-job-steps-'))
