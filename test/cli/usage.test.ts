@@ -47,6 +47,13 @@ describe('a wrong command line ends with exit code 2 and one sentence', () => {
     ['a group without its command', ['job'], 'Say what to do with jobs:'],
     ['an unknown option', ['job', 'list', '--colour'], 'Unknown argument: colour'],
     ['an option without its value', ['schedule', 'change', '1', '--name'], 'Not enough arguments following: name'],
+    ['a setting without its value', ['serve', '--port'], 'Not enough arguments following: port (holdfast --help'],
+    ['a server that is left out', ['login', '--server'], 'Not enough arguments following: server (holdfast --help'],
+    [
+      'a file that is left out',
+      ['backup', 'f', '--passphrase-file'],
+      'Not enough arguments following: passphrase-file',
+    ],
     ['a mail address that is left out', ['user', 'set', 'ada', '--email'], 'Not enough arguments following: email'],
     ['an id that is not a number', ['job', 'show', 'x'], '"x" is not a job\'s id'],
     ['an id that is zero', ['job', 'abort', '0'], '"0" is not a job\'s id'],

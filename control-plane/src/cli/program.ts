@@ -16,7 +16,8 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
   try {
     await parser(run).parseAsync([...argv])
     return run.exitCode
-  } catch (error) {
+  } catch (thrown) {
+    const error = withUsage(thrown)
     if (isBrokenPipe(error)) return EXIT.ok
     // The exit code stays the same when the message cannot be written.
     await writeLine(terminal.stderr, `holdfast: ${messageOf(error).split('\n').map(printable).join('\n')}`).catch(
@@ -49,10 +50,19 @@ function parser(run: Run) {
       .fail((message: string | null, error?: Error) => {
         // The library throws some of its own sentences about a wrong command line, and only says the others.
         if (error && error.name !== 'YError') throw error
-        const sentence = error?.message ?? message ?? ''
-        throw new UsageError(`${sentence.replace(/\n+/g, ' ')} (holdfast --help tells more.)`)
+        throw usageError(error?.message ?? message ?? '')
       }),
   )
+}
+
+/** The library's sentence about a wrong command line. */
+function usageError(sentence: string): UsageError {
+  return new UsageError(`${sentence.replace(/\n+/g, ' ')} (holdfast --help tells more.)`)
+}
+
+/** A missing value in a command that is loaded when it is asked for: the library throws that, and tells no `fail`. */
+function withUsage(error: unknown): unknown {
+  return error instanceof Error && error.name === 'YError' ? usageError(error.message) : error
 }
 
 /** Adds the commands that run the service, sign in, and handle sessions and secrets. */
