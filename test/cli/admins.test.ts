@@ -222,7 +222,7 @@ describe('holdfast job delete and audit --follow', () => {
       const job = await server.call('GET', `/job/${id}`, { token: server.admin })
       return job.body.status === 'failed'
     })
-    expect((await run('job', 'delete', id)).code).toBe(0)
+    expect(await run('job', 'delete', id)).toMatchObject({ code: 0, stdout: `Job ${id} was deleted\n` })
     expect((await run('job', 'delete', id)).code).toBe(5)
     await waitFor('both records', () => follower.stdout().trim().split('\n').length === 2)
     follower.process.kill('SIGINT')

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createHealthServer, type NotReady } from '../../../runner-agent/src/health.js'
@@ -158,4 +159,22 @@ test('a closed server gives its port back, also while somebody keeps a connectio
   await server.close()
   const { server: next } = setting()
   expect(await next.listen('127.0.0.1', port)).toBe(port)
+})
+
+test('a closed server ends a connection at once whose request has not come to its end', async () => {
+  const { server } = setting()
+  const port = await server.listen('127.0.0.1', 0)
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  let said = ''
+  socket.on('data', (piece) => (said += String(piece)))
+  socket.write('GET /live HTTP/1.1\r\n')
+  await once(socket, 'connect')
+  // What came before this request was read before it.
+  await (await fetch(`http://127.0.0.1:${port}/live`, { headers: { connection: 'close' } })).text()
+  const ended = once(socket, 'close')
+  await server.close()
+  await ended
+  // A server that waits for the rest answers after a minute that it came too late.
+  expect(said).toBe('')
 })
