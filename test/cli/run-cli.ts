@@ -31,6 +31,8 @@ export interface CliOptions {
   readonly withoutPortRight?: boolean
   /** How wide that terminal is. */
   readonly columns?: number
+  /** What a quick person's stdout says of itself: it is a terminal, and so many columns wide. Its stdin stays a pipe. */
+  readonly screenColumns?: number
   /** A file in which stderr ends up, in place of that terminal. */
   readonly stderrTo?: string
 }
@@ -81,10 +83,10 @@ export function newQuickPerson(environment: Readonly<Record<string, string>> = {
 
 async function runHere(args: readonly string[], options: CliOptions): Promise<CliResult> {
   const said = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
-  const outputTo = (pieces: Buffer[]): Output => ({
-    isTerminal: false,
+  const outputTo = (pieces: Buffer[], screenColumns?: number): Output => ({
+    isTerminal: screenColumns !== undefined,
     color: false,
-    columns: 100,
+    columns: screenColumns ?? 100,
     write(data) {
       pieces.push(Buffer.from(data))
       return Promise.resolve()
@@ -94,7 +96,7 @@ async function runHere(args: readonly string[], options: CliOptions): Promise<Cl
     environment: cleanEnvironment({ ...options.environment }),
     // Like a pipe: it is no terminal.
     stdin: Readable.from(options.input === undefined ? [] : [options.input]) as unknown as NodeJS.ReadStream,
-    stdout: outputTo(said.stdout),
+    stdout: outputTo(said.stdout, options.screenColumns),
     stderr: outputTo(said.stderr),
   })
   return { code, stdout: Buffer.concat(said.stdout).toString(), stderr: Buffer.concat(said.stderr).toString() }
