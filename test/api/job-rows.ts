@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
-import type { JobTable } from '../../control-plane/src/store/schema.js'
+import type { JobTable } from '../../control-plane/src/store/schema/jobs.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
 import { findUserByName } from '../../control-plane/src/store/accounts/users.js'
 import type { runEvents } from '../support/run-events.js'

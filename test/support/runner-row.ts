@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import type { RunnerTable } from '../../control-plane/src/store/schema.js'
+import type { RunnerTable } from '../../control-plane/src/store/schema/runners.js'
 
 /** A row of an approved runner that is not connected. */
 export const RUNNER_ROW: Insertable<RunnerTable> = {

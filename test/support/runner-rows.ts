@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import type { RunnerTable } from '../../control-plane/src/store/schema.js'
+import type { RunnerTable } from '../../control-plane/src/store/schema/runners.js'
 import { type Runner, insertRunner } from '../../control-plane/src/store/runners/runners.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
 

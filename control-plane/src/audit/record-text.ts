@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { isoTime } from '../time/clock.js'
-import type { AuditTable } from '../store/schema.js'
+import type { AuditTable } from '../store/schema/audit.js'
 
 type AuditRow = Selectable<AuditTable>
 

@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import type { JobTable } from '../../../control-plane/src/store/schema.js'
+import type { JobTable } from '../../../control-plane/src/store/schema/jobs.js'
 import { join } from 'node:path'
 import type { UserType } from '../../../control-plane/src/words/user-type.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -10,7 +10,7 @@ import {
   findParts,
 } from '../../../control-plane/src/store/jobs/earlier-runs.js'
 import { insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
-import type { JobTable } from '../../../control-plane/src/store/schema.js'
+import type { JobTable } from '../../../control-plane/src/store/schema/jobs.js'
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
 import { queuedJob } from '../../runners/queued-job.js'

@@ -45,7 +45,7 @@ import {
   listServiceKeys,
   retireServiceKey,
 } from '../../../control-plane/src/store/runners/service-keys.js'
-import type { RunnerTable } from '../../../control-plane/src/store/schema.js'
+import type { RunnerTable } from '../../../control-plane/src/store/schema/runners.js'
 import { listWatchedConnections, markLost } from '../../../control-plane/src/store/service/notification-events.js'
 import type { Queries } from '../../../control-plane/src/store/store.js'
 import { DISPATCHES } from '../../../control-plane/src/words/job-dispatch.js'

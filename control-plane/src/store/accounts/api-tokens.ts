@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import * as v from 'valibot'
-import type { SessionTable } from '../schema.js'
+import type { SessionTable } from '../schema/accounts.js'
 import type { Queries } from '../store.js'
 import { findSessionRow } from './sessions.js'
 import { type StoredUser, findUser } from './users.js'

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { textsOf } from '../sql/json-sql.js'
 import { type StoredUser, findUser, parseUser } from './users.js'
-import type { SessionTable } from '../schema.js'
+import type { SessionTable } from '../schema/accounts.js'
 import type { Queries } from '../store.js'
 import type { UserType } from '../../words/user-type.js'
 

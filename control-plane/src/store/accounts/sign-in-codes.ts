@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { SignInCodeTable } from '../schema.js'
+import type { SignInCodeTable } from '../schema/accounts.js'
 import type { Queries } from '../store.js'
 
 /** A code that a client exchanges for its tokens. */

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { UserTable } from '../schema.js'
+import type { UserTable } from '../schema/accounts.js'
 import type { Queries } from '../store.js'
 import { Type } from 'typebox'
 import { USER_TYPES, type UserType } from '../../words/user-type.js'

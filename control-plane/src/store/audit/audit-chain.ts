@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { ConflictError } from '../../errors.js'
-import type { AuditChainTable, AuditTable } from '../schema.js'
+import type { AuditChainTable, AuditTable } from '../schema/audit.js'
 import type { Queries } from '../store.js'
 
 /** The beginning and the end of the chain of the audit trail. */

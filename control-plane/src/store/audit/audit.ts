@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { AuditTable } from '../schema.js'
+import type { AuditTable } from '../schema/audit.js'
 import type { Queries } from '../store.js'
 import type { UserType } from '../../words/user-type.js'
 

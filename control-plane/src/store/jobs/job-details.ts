@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { JobStatus } from '../../words/job-status.js'
-import type { JobStreamTable, JobTransitionTable } from '../schema.js'
+import type { JobStreamTable } from '../schema/job-streams.js'
+import type { JobTransitionTable } from '../schema/jobs.js'
 import type { Queries } from '../store.js'
 
 /** The moves of a job's status, oldest first. */

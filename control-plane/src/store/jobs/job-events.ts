@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { JobEventTable } from '../schema.js'
+import type { JobEventTable } from '../schema/job-streams.js'
 import type { Queries } from '../store.js'
 
 /** An event as it is stored. */

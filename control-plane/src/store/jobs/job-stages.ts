@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Dispatch } from '../../words/job-dispatch.js'
 import { PLACE_STATES, STAGE_OF_DISPATCH } from '../../words/job-stage.js'
-import type { JobStageTable } from '../schema.js'
+import type { JobStageTable } from '../schema/jobs.js'
 import { Type } from 'typebox'
 import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'

@@ -6,7 +6,7 @@ import { JOB_STATUSES, type JobStatus, OPEN_STATUSES, type StatusBefore, isEnded
 import { JOB_TYPES } from '../../words/job-type.js'
 import type { Queries } from '../store.js'
 import { DISPATCHES, type DISPATCH_OF_STATUS } from '../../words/job-dispatch.js'
-import type { JobTable } from '../schema.js'
+import type { JobTable } from '../schema/jobs.js'
 import { noteStage } from './job-stages.js'
 import { rowParser } from '../sql/row-parser.js'
 import { USER_TYPES } from '../../words/user-type.js'

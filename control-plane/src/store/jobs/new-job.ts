@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import type { JobTable } from '../schema.js'
+import type { JobTable } from '../schema/jobs.js'
 import { noteStage } from './job-stages.js'
 import type { Queries } from '../store.js'
 

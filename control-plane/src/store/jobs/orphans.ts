@@ -1,5 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
-import type { OrphanTable } from '../schema.js'
+import type { OrphanTable } from '../schema/runners.js'
 import type { Queries } from '../store.js'
 import type { UserType } from '../../words/user-type.js'
 

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { Type } from 'typebox'
 import { SERVICE_CLOCK_ORIGIN } from '../service/service-clock.js'
-import type { SequenceNodeTable } from '../schema.js'
+import type { SequenceNodeTable } from '../schema/sequences.js'
 import { JOB_STATUSES, type JobStatus, OPEN_STATUSES } from '../../words/job-status.js'
 import { NODE_STATUSES, type NodeStatus } from '../../words/node-status.js'
 import { RUNNER_STATES, type RunnerState } from '../../words/runner-state.js'

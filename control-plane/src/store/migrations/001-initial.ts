@@ -1,7 +1,7 @@
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
 import { type ColumnTypes, columnTypesOf } from '../sql/column-types.js'
 
-/** The first tables. schema.ts explains the columns. */
+/** The first tables. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await createAccounts(database, types)

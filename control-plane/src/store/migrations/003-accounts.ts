@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** API tokens and the audit trail. schema.ts explains the columns. */
+/** API tokens and the audit trail. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema.alterTable('session').addColumn('token_hash', 'text').execute()

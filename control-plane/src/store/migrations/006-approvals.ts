@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Which roles may give the approvals that jobs wait for. schema.ts explains the columns. */
+/** Which roles may give the approvals that jobs wait for. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

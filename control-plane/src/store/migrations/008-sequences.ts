@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Parent jobs, and the state of their steps and workflow nodes. schema.ts explains the columns. */
+/** Parent jobs, and the state of their steps and workflow nodes. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Users who are not local, and the codes for clients that opened a browser. schema.ts explains the columns. */
+/** Users who are not local, and the codes for clients that opened a browser. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema.alterTable('user').addColumn('subject', 'text').execute()

@@ -15,7 +15,7 @@ const Decision = v.looseObject({
 /**
  * Jobs, uploads and approvals belong to an account, by an id that is never used twice, and no longer to a name. An
  * existing row goes to the account that has the name now, if that account existed when the row was made. Otherwise it
- * belongs to nobody. schema.ts explains the columns.
+ * belongs to nobody. The folder `schema` explains the columns.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
 /**
- * Limits on guessing by address and name, more columns of sessions, and first passwords. schema.ts explains the
+ * Limits on guessing by address and name, more columns of sessions, and first passwords. The folder `schema` explains the
  * columns.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {

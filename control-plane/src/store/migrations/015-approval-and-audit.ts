@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
 /**
- * The files that an approved job may run, and the chain of the audit trail. schema.ts explains the columns. Jobs that
+ * The files that an approved job may run, and the chain of the audit trail. The folder `schema` explains the columns. Jobs that
  * wait already have no manifest, and are approved as before. Existing records are chained like new ones.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {

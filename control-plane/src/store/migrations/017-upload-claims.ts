@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** The space of quotas and disk that unfinished uploads will use. schema.ts explains the columns. */
+/** The space of quotas and disk that unfinished uploads will use. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

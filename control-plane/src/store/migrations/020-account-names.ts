@@ -4,7 +4,7 @@ import { usernameKey } from '../accounts/users.js'
 
 /**
  * A role that names a user means one account, so names of deleted accounts are kept. The designer lock and the audit
- * trail know accounts by their ids. schema.ts explains the columns. Existing accounts keep the roles that their names
+ * trail know accounts by their ids. The folder `schema` explains the columns. Existing accounts keep the roles that their names
  * give them.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Older copies of a runner's state folder, which an admin may accept. schema.ts explains the columns. */
+/** Older copies of a runner's state folder, which an admin may accept. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema.alterTable('runner').addColumn('clone_generation', types.big).execute()

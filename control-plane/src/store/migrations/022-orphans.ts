@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Jobs that a runner has and this database does not know, and deleted runs. schema.ts explains the columns. */
+/** Jobs that a runner has and this database does not know, and deleted runs. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema.alterTable('job').addColumn('adopted_at', types.big).execute()

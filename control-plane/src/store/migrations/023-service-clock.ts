@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** The clock for waits that are longer than the life of a process. schema.ts explains the columns. */
+/** The clock for waits that are longer than the life of a process. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

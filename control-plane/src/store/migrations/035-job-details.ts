@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
 /**
- * More facts about the streams of a job, and the number of lines in each block of its output. schema.ts explains the
+ * More facts about the streams of a job, and the number of lines in each block of its output. The folder `schema` explains the
  * columns. The lines of older jobs are not counted here, because all of their output would have to be read. They are
  * counted when somebody asks.
  */

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Launches at given times, and in each job the schedule that started it. schema.ts explains the columns. */
+/** Launches at given times, and in each job the schedule that started it. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

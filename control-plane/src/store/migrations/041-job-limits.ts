@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
 /**
- * How long a job may run, how long it has run, and how many jobs of its group may run at once. schema.ts explains the
+ * How long a job may run, how long it has run, and how many jobs of its group may run at once. The folder `schema` explains the
  * columns.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
 /**
- * The marks in the output of runners. They tell which event each piece of output belongs to. schema.ts explains the
+ * The marks in the output of runners. They tell which event each piece of output belongs to. The folder `schema` explains the
  * columns.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {

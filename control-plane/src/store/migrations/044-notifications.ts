@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Notifications: the targets, the events, and the deliveries. schema.ts explains the columns. */
+/** Notifications: the targets, the events, and the deliveries. The folder `schema` explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   const withId = (name: string) =>

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { JoinTokenTable } from '../schema.js'
+import type { JoinTokenTable } from '../schema/runners.js'
 import type { Queries } from '../store.js'
 
 /** A join token as it is stored, without the token itself. Times are in milliseconds since the epoch. */

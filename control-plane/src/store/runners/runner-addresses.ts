@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { RunnerAddressTable } from '../schema.js'
+import type { RunnerAddressTable } from '../schema/runners.js'
 import type { Queries } from '../store.js'
 
 /** An address that the control plane dials, as it is stored. Times are in milliseconds since the epoch. */

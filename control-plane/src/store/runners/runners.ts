@@ -1,7 +1,7 @@
 import { OPEN_STATUSES } from '../../words/job-status.js'
 import type { Insertable, Selectable, Updateable } from 'kysely'
 import { Type } from 'typebox'
-import type { RunnerTable } from '../schema.js'
+import type { RunnerTable } from '../schema/runners.js'
 import { RUNNER_STATES, type RunnerState } from '../../words/runner-state.js'
 import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { ServiceKeyTable } from '../schema.js'
+import type { ServiceKeyTable } from '../schema/runners.js'
 import type { Queries } from '../store.js'
 
 /** A key of the control plane as it is stored. Times are in milliseconds since the epoch. */

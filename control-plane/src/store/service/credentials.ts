@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Selectable } from 'kysely'
-import type { CredentialTable } from '../schema.js'
+import type { CredentialTable } from '../schema/service.js'
 import type { Queries } from '../store.js'
 
 /** The stored options of a credential: plain values. The room of credentials chooses their names. */

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { Type } from 'typebox'
-import { DELIVERY_STATES, type DeliveryState, type NotificationDeliveryTable } from '../schema.js'
+import { DELIVERY_STATES, type DeliveryState, type NotificationDeliveryTable } from '../schema/notifications.js'
 import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'
 

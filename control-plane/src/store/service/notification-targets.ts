@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { NotificationTargetTable } from '../schema.js'
+import type { NotificationTargetTable } from '../schema/notifications.js'
 import type { Queries } from '../store.js'
 
 /** A web address to which webhooks go. */

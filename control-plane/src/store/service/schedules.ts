@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { UserType } from '../../words/user-type.js'
-import { MISSED_RUNS, type MissedRuns, type ScheduleTable } from '../schema.js'
+import { MISSED_RUNS, type MissedRuns, type ScheduleTable } from '../schema/schedules.js'
 import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'
 

@@ -1,5 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
-import type { UploadTable } from '../schema.js'
+import type { UploadTable } from '../schema/uploads.js'
 import type { Queries } from '../store.js'
 
 /** An upload as it is stored. */

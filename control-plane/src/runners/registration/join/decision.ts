@@ -16,7 +16,7 @@ import {
 } from '../../../store/runners/runners.js'
 import { noteAbsence } from '../../../store/jobs/job-stages.js'
 import { noteRunnerEvent } from '../../../store/service/notification-events.js'
-import type { RunnerTable } from '../../../store/schema.js'
+import type { RunnerTable } from '../../../store/schema/runners.js'
 import type { Queries } from '../../../store/store.js'
 import { CLONE_TEXT, continuesIdentity } from './clone-rule.js'
 import { clockSkew, reportedText, reportedJobs } from '../../socket/reported.js'
