@@ -112,11 +112,11 @@ describe('a known key', () => {
     ['an older start', {}, { generation: 0 }],
     ['a rival that answers', { rivalAnswers: true }, { generation: 3 }],
   ])('is refused as a copy: %s', async (_, request, said) => {
-    const { id } = await add('edge', { epoch: 7 })
+    const { id } = await add('edge', { epoch: 7, host: 'old host' })
     expect(await decide(request, said)).toMatchObject({ kind: 'refused', reason: 'clone', runnerId: id, visible: true })
     const { generation } = said
     const seen = { cloneHost: 'new host', cloneIp: '10.0.0.9', cloneGeneration: generation, cloneInstance: 'process 3' }
-    expect(await findRunner(store.read, id)).toMatchObject({ epoch: 7, host: 'host', ...seen })
+    expect(await findRunner(store.read, id)).toMatchObject({ epoch: 7, host: 'old host', ...seen })
   })
 
   test('of a revoked runner is refused, also when it has new keys', async () => {

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Jobs are found again by their run and the key of their runner, also if that runner has another row now. schema.ts
- * explains the column. Jobs whose runner was removed before have no key. They belong to the runner that names their
+ * Jobs are found again by their run and the key of their runner, also if that runner has another row now. The
+ * folder `schema` explains the column. Jobs whose runner was removed before have no key. They belong to the runner that names their
  * run.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
