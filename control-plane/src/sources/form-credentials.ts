@@ -46,7 +46,7 @@ export function createFormCredentials(
   return {
     openOne,
     async open(text, question, asker) {
-      for (const asked of namesIn(text)) {
+      for (const asked of credentialNamesIn(text)) {
         if (!isWritten(question, asked) && !asker.mayUse(asked)) {
           throw new SourceProblem(`your roles do not allow the credential '${asked}'`)
         }
@@ -91,7 +91,7 @@ function unescaped(text: string): string {
  * them. What opens credentials, what refuses them and the key of the cache must find the same names, so all of them
  * use this function.
  */
-export function namesIn(value: unknown): string[] {
+export function credentialNamesIn(value: unknown): string[] {
   const names = textsIn(value).flatMap((text) => text.split(',').map((one) => one.trim()))
   return [...new Set(names)].filter((name) => name !== '')
 }

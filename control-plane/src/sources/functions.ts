@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { Credentials } from '../credentials/stored/credentials.js'
 import { parseAnswer } from './exact-json.js'
 import type { FormFiles } from './file-functions.js'
-import { createFormCredentials, isWritten, namesIn, textsIn } from './form-credentials.js'
+import { createFormCredentials, isWritten, credentialNamesIn, textsIn } from './form-credentials.js'
 import type { FormRequest, FormResponse } from './http-request.js'
 import type { JqThread } from './jq-thread.js'
 import { type Asker, type Question, SourceProblem } from './question.js'
@@ -90,7 +90,7 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
       }
     },
     rightsIn(question, asker) {
-      const names = namesIn(question.kind === 'query' ? question.config : question.given)
+      const names = credentialNamesIn(question.kind === 'query' ? question.config : question.given)
       return names.map((one) => (asker.mayUse(one) ? '1' : '0')).join('')
     },
     close: () => jq.close(),
@@ -106,7 +106,7 @@ export function refuseForbiddenDatabase(
   asker: Pick<Asker, 'mayUse'>,
 ): void {
   const chosen = textsIn(config).filter((name) => !written.includes(JSON.stringify(name)))
-  const forbidden = namesIn(chosen).find((name) => !asker.mayUse(name))
+  const forbidden = credentialNamesIn(chosen).find((name) => !asker.mayUse(name))
   if (forbidden !== undefined) throw new SourceProblem(`your roles do not allow the credential '${forbidden}'`)
 }
 

@@ -3,7 +3,7 @@ import {
   type CredentialNeeds,
   allNames,
   chooseCredentials,
-  namesIn,
+  namesInList,
 } from '../../../control-plane/src/credentials/job/needs.js'
 import { SecretsProblem, createJobSealing } from '../../../control-plane/src/credentials/job/sealing.js'
 import { createJobVault } from '../../../control-plane/src/credentials/job/sealed-values.js'
@@ -115,7 +115,7 @@ describe('a,b', () => {
   })
 
   test('mentions both names', () => {
-    expect(namesIn('a,, b ')).toEqual(['a', 'b'])
+    expect(namesInList('a,, b ')).toEqual(['a', 'b'])
     expect(allNames(needs({ k: 'a,b' }, 'b', 'c'))).toEqual(['a', 'b', 'c'])
   })
 })

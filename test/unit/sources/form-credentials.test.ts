@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { ListedCredential } from '../../../control-plane/src/credentials/stored/row.js'
-import { createFormCredentials, isWritten, namesIn } from '../../../control-plane/src/sources/form-credentials.js'
+import {
+  createFormCredentials,
+  isWritten,
+  credentialNamesIn,
+} from '../../../control-plane/src/sources/form-credentials.js'
 
 const known = ['svc', 'svc-2', 'db.main', 'a(b)'].map((name): ListedCredential => ({
   id: 1,
@@ -111,5 +115,5 @@ test.each([
   [null, []],
   [7, []],
 ])('the names in %j are %j', (value, names) => {
-  expect(namesIn(value)).toEqual(names)
+  expect(credentialNamesIn(value)).toEqual(names)
 })

@@ -58,7 +58,7 @@ export interface FlowCookies {
 }
 
 /** Tells the cookies of several sign-ins in one browser apart. It says nothing about the sign-in. */
-export function tagOf(state: string): string {
+export function flowTag(state: string): string {
   return createHash('sha256').update(state).digest('hex').slice(0, 16)
 }
 

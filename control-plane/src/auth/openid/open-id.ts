@@ -6,7 +6,7 @@ import type { Identity } from '../providers/external-users.js'
 import type { OpenIdKind, OpenIdSettings } from '../roles/provider-config.js'
 import type { RoleSource } from '../roles/role-source.js'
 import { exchangeCode } from './code-exchange.js'
-import { type Flow, type FlowCookies, tagOf } from './flow-cookie.js'
+import { type Flow, type FlowCookies, flowTag } from './flow-cookie.js'
 import type { Providers } from './providers.js'
 import { discoveryFailure, refusalOf } from './refusals.js'
 
@@ -154,7 +154,7 @@ async function authorizationRequest(configuration: Configuration, settings: Open
     code_challenge: await calculatePKCECodeChallenge(checks.verifier),
     code_challenge_method: 'S256',
   })
-  return { location: location.href, tag: tagOf(checks.state), checks }
+  return { location: location.href, tag: flowTag(checks.state), checks }
 }
 
 function random(): string {

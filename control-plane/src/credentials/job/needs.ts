@@ -9,7 +9,7 @@ export interface CredentialNeeds {
 }
 
 /** The names in `a,b`, in their order. */
-export function namesIn(text: string): string[] {
+export function namesInList(text: string): string[] {
   return text
     .split(',')
     .map((name) => name.trim())
@@ -32,7 +32,7 @@ export async function chooseCredentials(
 ): Promise<ChosenCredentials> {
   const missing: string[] = []
   const choose = async (text: string): Promise<string> => {
-    for (const name of namesIn(text)) if (await has(name)) return name
+    for (const name of namesInList(text)) if (await has(name)) return name
     missing.push(text)
     return text
   }
@@ -60,12 +60,12 @@ async function chooseVaults(
 export function allNames(needs: CredentialNeeds): string[] {
   const ofVaults = vaultNamesOf(needs.vaultCredentials)
   const texts = [...Object.values(needs.credentials), needs.ansibleCredentials, ...ofVaults]
-  return [...new Set(texts.flatMap((text) => (text === null ? [] : namesIn(text))))]
+  return [...new Set(texts.flatMap((text) => (text === null ? [] : namesInList(text))))]
 }
 
 /** The sentence for a credential that does not exist. */
 export function missingCredential(text: string): string {
-  const names = namesIn(text)
+  const names = namesInList(text)
   if (names.length === 0) return 'A credential that the job needs has no name'
   return names.length === 1
     ? `There is no credential '${names[0] ?? ''}'`

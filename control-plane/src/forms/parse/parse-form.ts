@@ -6,7 +6,7 @@ import { type FormFile, formFile } from './form-schema.js'
 import { listedInventories } from './listed-inventories.js'
 import { LimitProblem, concurrencyOf, timeoutOf } from './limits.js'
 import { parseNotifications } from './notifications.js'
-import { readApproval, textsIn, playbookFilesOf, playbookSettingsOf } from './playbook.js'
+import { readApproval, textList, playbookFilesOf, playbookSettingsOf } from './playbook.js'
 import { stepParser } from './step.js'
 import { passwordKeys } from '../subforms.js'
 
@@ -152,7 +152,7 @@ function parseParts<InFile extends object, Part extends { readonly name: string 
 
 /** `all` (or no value), `none`, or the keys with commas between them. */
 function userExtravarsOf(given: FormFile['userExtravars']): string[] | null {
-  const keys = textsIn(given).flatMap((text) => text.split(',').map((key) => key.trim()))
+  const keys = textList(given).flatMap((text) => text.split(',').map((key) => key.trim()))
   const named = keys.filter((key) => key !== '')
   if (named.length === 0 || named.includes('all')) return null
   return named.includes('none') ? [] : named

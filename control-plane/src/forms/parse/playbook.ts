@@ -22,8 +22,8 @@ export function playbookSettingsOf(source: PlaybookFile, where: string): Playboo
   return {
     playbook,
     playbookSubPath,
-    inventory: textsIn(source.inventory),
-    tags: source.tags === undefined || source.tags.length === 0 ? null : textsIn(source.tags).join(','),
+    inventory: textList(source.inventory),
+    tags: source.tags === undefined || source.tags.length === 0 ? null : textList(source.tags).join(','),
     limit: source.limit || null,
     check: source.check ?? false,
     diff: source.diff ?? false,
@@ -67,7 +67,7 @@ export function readApproval(given: PlaybookFile['approval']): Approval | null {
 }
 
 /** A text or a list of texts as a list. */
-export function textsIn(value: string | readonly string[] | undefined): string[] {
+export function textList(value: string | readonly string[] | undefined): string[] {
   if (value === undefined || value === '') return []
   return typeof value === 'string' ? [value] : [...value]
 }

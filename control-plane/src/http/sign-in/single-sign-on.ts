@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { BrowserSessions } from '../../auth/sessions/browser-sessions.js'
 import type { ExternalSignIn } from '../../auth/sign-in/external-sign-in.js'
-import { type Flow, tagOf } from '../../auth/openid/flow-cookie.js'
+import { type Flow, flowTag } from '../../auth/openid/flow-cookie.js'
 import type { FlowClient } from '../../auth/openid/open-id.js'
 import type { OpenIdKind } from '../../auth/roles/provider-config.js'
 import type { Sessions } from '../../auth/sessions/sessions.js'
@@ -208,7 +208,7 @@ function providerRoutes(deps: SingleSignOnDependencies, kind: OpenIdKind): Fasti
         },
       },
       async (request, reply) => {
-        const begun = { kind: 'sign_in' as const, tag: tagOf(request.query.state ?? '') }
+        const begun = { kind: 'sign_in' as const, tag: flowTag(request.query.state ?? '') }
         reply.header('set-cookie', clearedFlowCookie(begun.kind, begun.tag, deps.publicUrl))
         const cookie = flowCookieOf(request.headers.cookie, begun, deps.publicUrl)
         const flow = await signIn.openId.underWay(kind, cookie)
@@ -252,7 +252,7 @@ async function finish(deps: SingleSignOnDependencies, request: FastifyRequest, f
   }
   if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
   // The user is asked first, because anybody may have sent them the link that began this sign-in.
-  const tag = tagOf(flow.state)
+  const tag = flowTag(flow.state)
   const cookie = { kind: 'question' as const, tag, value: await signIn.questions.ask(user, flow.client) }
   const cookies = flowCookies(cookie, request.headers.cookie, deps.publicUrl)
   return { location: `${deps.publicUrl ?? ''}${API_PREFIX}/auth/confirm?sign_in=${tag}`, cookies }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Caller } from '../../auth/sessions/caller.js'
 import { writtenRecords } from '../../ground/written-records.js'
 import { findJob } from '../../store/jobs/jobs.js'
-import { type JobPage, type ListRequest, MAX_TAGGED, readRecords, tagOf } from '../read/reading.js'
+import { type JobPage, type ListRequest, MAX_TAGGED, readRecords, recordsTag } from '../read/reading.js'
 import { isFinalStatus, jobStatusOf } from '../record/status.js'
 import { type JobDetailDependencies, shownEstimate } from './detail.js'
 import { placeOf } from './place.js'
@@ -33,7 +33,7 @@ export async function readJobsWithPlaces(
   const mark = createHash('sha256').update(JSON.stringify([...places].map(unmoving)))
   const portions = [writtenRecords(placed)]
   if (records.length > MAX_TAGGED) return { portions, next, tag: null }
-  return { portions, next, tag: mark.update(tagOf([writtenRecords(records)])).digest('base64url') }
+  return { portions, next, tag: mark.update(recordsTag([writtenRecords(records)])).digest('base64url') }
 }
 
 /** What of a place makes the list another one: the end of a wait does not, because it is an estimate that moves by itself. */

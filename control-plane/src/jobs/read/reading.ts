@@ -162,11 +162,11 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
     written.push(portion)
     await letOthersRun()
   }
-  return { portions: written, next, tag: tagOf(written) }
+  return { portions: written, next, tag: recordsTag(written) }
 }
 
 /** A tag of the records of a list. It changes whenever one of them changes. */
-export function tagOf(portions: readonly WrittenRecords[]): string {
+export function recordsTag(portions: readonly WrittenRecords[]): string {
   const hash = createHash('sha256')
   for (const { text } of portions) hash.update(text).update('\n')
   return hash.digest('base64url')

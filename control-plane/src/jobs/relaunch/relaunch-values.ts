@@ -1,4 +1,4 @@
-import { namesIn } from '../../credentials/job/needs.js'
+import { namesInList } from '../../credentials/job/needs.js'
 import { RefusedValuesError } from '../../errors.js'
 import { NOTHING_WRONG } from '../../forms/check/report.js'
 import type { LaunchValidation } from '../../forms/form.js'
@@ -122,7 +122,7 @@ function requireKept(missing: readonly string[]): void {
  */
 function credentialsThatDiffer({ form, credentials }: EarlierLaunch): Record<string, string> {
   const isOfForm = (key: string, name: string) =>
-    Object.hasOwn(form.credentials, key) && namesIn(form.credentials[key] ?? '').includes(name)
+    Object.hasOwn(form.credentials, key) && namesInList(form.credentials[key] ?? '').includes(name)
   return Object.fromEntries(Object.entries(credentials).filter(([key, name]) => !isOfForm(key, name)))
 }
 
