@@ -127,6 +127,8 @@ describe('a table', () => {
 
   test('has a frame on a terminal that is exactly as wide, and none on one that is not', () => {
     const framed = tableText(output({ isTerminal: true }), columns, rows)
+    // Its borders, the titles and the two rows, without a line between the rows.
+    expect(framed.trimEnd().split('\n')).toHaveLength(3 + 1 + 2)
     const width = framed.indexOf('\n')
     expect(tableText(output({ isTerminal: true, columns: width }), columns, rows)).toBe(framed)
     const narrow = tableText(output({ isTerminal: true, columns: width - 1 }), columns, rows)
@@ -147,6 +149,8 @@ describe('a table', () => {
     const long = (text: string): Column<Row>[] => [{ title: 'LONG', value: () => text, isLong: true }]
     const shown = (text: string) => tableText(output({ isTerminal: true, columns: 12 }), long(text), rows.slice(0, 1))
     expect(shown('some words and more')).toBe('LONG\nsome words\nand more\n')
+    // A word of exactly this width is not too long.
+    expect(shown('some abcdefghijkl words')).toBe('LONG\nsome\nabcdefghijkl\nwords\n')
     expect(shown('x'.repeat(30)).replaceAll(/[^x]/g, '')).toBe('x'.repeat(30))
     expect(tableText(output({ isTerminal: true }), long('x'.repeat(70)), rows.slice(0, 1))).toContain('x'.repeat(70))
   })

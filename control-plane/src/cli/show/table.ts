@@ -108,7 +108,7 @@ function drawn<Row>(
     // The library must not add colours of its own, because of NO_COLOR.
     style: how.isFramed
       ? { head: [], border: [], compact: true }
-      : { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
+      : { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     ...(how.isFramed ? {} : { chars: NO_LINES }),
     ...(how.widths ? { colWidths: [...how.widths] } : {}),
   })
