@@ -67,6 +67,10 @@ fields:
         { form: 'Good', reason: expect.stringContaining('"Disk"') },
       ],
     })
+    const together = await run(['form', 'check', path('tower.yml'), join(home, 'none.yml')])
+    // A file that is not there has no line and no form.
+    expect(together.stdout).toMatch(/^\S*none\.yml: .*ENOENT.*\n/)
+    expect(together.stdout).toMatch(/\n1 form is good; wrong: 1\.\n$/)
   })
 })
 

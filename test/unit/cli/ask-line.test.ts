@@ -47,6 +47,22 @@ describe('a line that is asked for', () => {
     expect(shown()).toBe('Secret: \n')
   })
 
+  test('is given back only when that line break is on the screen', async () => {
+    const { terminal } = newTerminal(['swordfish\r'])
+    const { write } = terminal.stderr
+    let isBroken = false
+    const stderr: Output = {
+      ...terminal.stderr,
+      async write(data) {
+        await write(data)
+        await new Promise(setImmediate)
+        if (data === '\n') isBroken = true
+      },
+    }
+    await ask({ ...terminal, stderr }, 'Secret: ', true)
+    expect(isBroken).toBe(true)
+  })
+
   test('has no line break of its own when it is shown: the person typed one', async () => {
     const { terminal, shown } = newTerminal(['a\r'])
     await ask(terminal, 'Name: ', false)
