@@ -1,5 +1,5 @@
 import type { JobRecord } from '@holdfast/client'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTerminalSink } from '../../../control-plane/src/cli/follow/terminal-sink.js'
 import type { Output } from '../../../control-plane/src/cli/terminal.js'
 
@@ -33,6 +33,22 @@ test('how long a job will still take is said at once, and then not with every pi
   await sink.left?.(ESTIMATE)
   await sink.left?.(ESTIMATE)
   expect(seen()).toBe(LEFT)
+})
+
+test('how long a job will still take is said again after 30 s, and not before', async () => {
+  const clock = vi.spyOn(performance, 'now')
+  onTestFinished(() => clock.mockRestore())
+  const { sink, seen } = person()
+  for (const [now, said] of [
+    [1000, LEFT],
+    [30_999, ''],
+    [31_000, LEFT],
+    [60_999, ''],
+  ] as const) {
+    clock.mockReturnValue(now)
+    await sink.left?.(ESTIMATE)
+    expect(seen()).toBe(said)
+  }
 })
 
 test('a script is not told how long a job will still take', async () => {
@@ -72,6 +88,13 @@ test('an approval is said when it is waited for, and when it was given', async (
   await sink.status({ ...JOB, approval: decided } as unknown as JobRecord)
   expect(seen()).toMatch(/^Job 7 was approved by .*ann.*\.\n$/)
   await sink.status({ ...JOB, approval: decided } as unknown as JobRecord)
+  expect(seen()).toBe('')
+})
+
+test('an approval that was given before is not said', async () => {
+  const approval = { title: null, roles: [], state: 'approved', decided_by: 'ann', decided_by_type: 'local' }
+  const { sink, seen } = person()
+  await sink.status({ ...JOB, approval } as unknown as JobRecord)
   expect(seen()).toBe('')
 })
 
