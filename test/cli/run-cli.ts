@@ -33,6 +33,8 @@ export interface CliOptions {
   readonly columns?: number
   /** What a quick person's stdout says of itself: it is a terminal, and so many columns wide. Its stdin stays a pipe. */
   readonly screenColumns?: number
+  /** Whether that stdout takes colours. */
+  readonly screenColors?: boolean
   /** A file in which stderr ends up, in place of that terminal. */
   readonly stderrTo?: string
 }
@@ -83,9 +85,9 @@ export function newQuickPerson(environment: Readonly<Record<string, string>> = {
 
 async function runHere(args: readonly string[], options: CliOptions): Promise<CliResult> {
   const said = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
-  const outputTo = (pieces: Buffer[], screenColumns?: number): Output => ({
+  const outputTo = (pieces: Buffer[], screenColumns?: number, color = false): Output => ({
     isTerminal: screenColumns !== undefined,
-    color: false,
+    color,
     columns: screenColumns ?? 100,
     write(data) {
       pieces.push(Buffer.from(data))
@@ -96,7 +98,7 @@ async function runHere(args: readonly string[], options: CliOptions): Promise<Cl
     environment: cleanEnvironment({ ...options.environment }),
     // Like a pipe: it is no terminal.
     stdin: Readable.from(options.input === undefined ? [] : [options.input]) as unknown as NodeJS.ReadStream,
-    stdout: outputTo(said.stdout, options.screenColumns),
+    stdout: outputTo(said.stdout, options.screenColumns, options.screenColors),
     stderr: outputTo(said.stderr),
   })
   return { code, stdout: Buffer.concat(said.stdout).toString(), stderr: Buffer.concat(said.stderr).toString() }
