@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { printBody } from '../../../follow/print-body.js'
 import { unreachable } from '../../../client/words.js'
-import { CliError } from '../../../errors.js'
+import { CliError, UnreachableError } from '../../../errors.js'
 import { EXIT } from '../../../exit-codes.js'
 import { writeLine, type Terminal } from '../../../terminal.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../../common.js'
@@ -37,18 +37,22 @@ export const downloadCommand = (run: Run) =>
 async function save(body: Readable, path: string, terminal: Terminal, server: string): Promise<void> {
   const partial = `${path}.partial`
   const file = createWriteStream(partial)
-  let fileError: Error | null = null
-  file.once('error', (error) => {
-    fileError = error
-  })
   try {
-    await pipeline(body, file)
+    await pipeline(bytesOf(body, server), file)
     await rename(partial, path)
   } catch (error) {
     await rm(partial, { force: true })
-    const cause = fileError as Error | null
-    if (!cause && (error as NodeJS.ErrnoException).syscall !== 'rename') throw unreachable(server, error)
-    throw new CliError(EXIT.unexpected, `Cannot write ${path}: ${(cause ?? (error as Error)).message}`)
+    if (error instanceof UnreachableError) throw error
+    throw new CliError(EXIT.unexpected, `Cannot write ${path}: ${(error as Error).message}`)
   }
   await writeLine(terminal.stderr, `Saved ${path} (${file.bytesWritten} bytes).`)
+}
+
+/** The bytes of a body. What fails in reading them is the connection. @throws UnreachableError */
+async function* bytesOf(body: Readable, server: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw unreachable(server, error)
+  }
 }
