@@ -3,7 +3,7 @@ import { localTime } from '../../control-plane/src/cli/show/time.js'
 import { type FakeService, startFakeService } from './fake-service.js'
 import { type CliOptions, newQuickPerson } from './run-cli.js'
 
-/** What `job events` and `job timeline` show of the course of a job. */
+/** What `job events`, `job timeline` and `job nodes` show of the course of a job. */
 let service: FakeService
 
 beforeEach(async () => {
@@ -16,6 +16,7 @@ const run = (args: readonly string[], options: CliOptions = {}) =>
 
 const TIME = '2026-11-20T08:00:00.000Z'
 const HERE = localTime(TIME) ?? ''
+const ALL_FOLLOW = 'a after a success, b after a failure, c after either; it waits for all before it'
 
 describe('job events', () => {
   const events = [
@@ -111,5 +112,44 @@ describe('job timeline', () => {
       count: 1,
       records: [{ ok: 1 }],
     })
+  })
+})
+
+describe('job nodes', () => {
+  const node = (more: object = {}) => ({
+    identifier: 'first',
+    name: 'first.yml',
+    type: 'job_template',
+    all_parents: false,
+    links: { success: [], failure: [], always: [] },
+    status: 'failed',
+    reason: null,
+    start: null,
+    end: null,
+    job: null,
+    ...more,
+  })
+  const thenOf = async (more: object) => {
+    service.override = () => ({ status: 200, body: { count: 1, records: [node(more)] } })
+    return / first\.yml {2}(.*?) +-$/.exec((await run(['nodes', '1'])).stdout.split('\n')[1] ?? '')?.[1]
+  }
+
+  it.each([
+    [{ success: ['a'], failure: [], always: [] }, false, 'a after a success'],
+    [{ success: [], failure: ['a', 'b'], always: [] }, false, 'a and b after a failure'],
+    [{ success: [], failure: [], always: ['a'] }, false, 'a after either'],
+    [{ success: ['a'], failure: ['b'], always: ['c'] }, true, ALL_FOLLOW],
+    [{ success: [], failure: [], always: [] }, true, 'it waits for all before it'],
+    [{ success: [], failure: [], always: [] }, false, '-'],
+  ])('tells what follows a node with the links %j', async (links, waitsForAll, words) => {
+    expect(await thenOf({ links, all_parents: waitsForAll })).toBe(words)
+  })
+
+  it('has the colour of its status on a terminal, and the whole reason', async () => {
+    const words = Array.from({ length: 30 }, (_, at) => `word${at}`)
+    service.override = () => ({ status: 200, body: { count: 1, records: [node({ reason: words.join(' ') })] } })
+    const { stdout } = await run(['nodes', '1'], { screenColumns: 120, screenColors: true })
+    expect(stdout).toContain('\u001b[31mfailed\u001b[39m')
+    for (const word of words) expect(stdout).toMatch(new RegExp(`${word}\\b`))
   })
 })
