@@ -78,6 +78,8 @@ async function lastJob(): Promise<{ id: number; extravars: Record<string, unknow
 describe('job launch --ask', () => {
   it('asks field by field, has each answer checked, shows computed values, and launches', async () => {
     const cli = start(['job', 'launch', 'Order', '--ask'])
+    await cli.at('Order')
+    await cli.at('Orders a machine')
     await cli.at('Ask the team first')
     await cli.at('Host *', 'WEB', ENTER)
     await cli.at('Small letters')
@@ -95,6 +97,9 @@ describe('job launch --ask', () => {
     await cli.at('Disks: 0 rows', DOWN, ENTER)
     await cli.at('Kind *', DOWN, ENTER)
     await cli.at('Disks: 1 rows', ENTER)
+    // All answers once more, before the launch.
+    await cli.at('Host: web')
+    await cli.at('Site: berlin')
     await cli.at('Launch?', ENTER)
     expect(await cli.ended).toMatchObject({ code: 0 })
     const shown = cli.screen()
@@ -142,6 +147,17 @@ describe('job launch --ask', () => {
     await cli.at('Kind *', CTRL_C)
     const { code } = await cli.ended
     expect(code).toBe(130)
+    expect(cli.screen()).toContain('Nothing was launched.')
+    expect((await lastJob())?.id).toBe(before?.id)
+  })
+
+  it('launches nothing when somebody says no at the end', async () => {
+    const before = await lastJob()
+    const cli = start(['job', 'launch', 'Setup', '--ask', '-e', '{"storage": {"kind": "tape"}}'])
+    await cli.at('Fill in the step "backup"?', ENTER)
+    await cli.at('storage: Kind: tape')
+    await cli.at('Launch?', 'n')
+    expect((await cli.ended).code).toBe(0)
     expect(cli.screen()).toContain('Nothing was launched.')
     expect((await lastJob())?.id).toBe(before?.id)
   })

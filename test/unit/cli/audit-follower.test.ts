@@ -81,6 +81,12 @@ test.concurrent('all new records are read when there are more than a page of the
   expect(followed.asked).toHaveLength(3)
 })
 
+test.concurrent('a page that is not full is the last one, and so is one with a record that is not new', async () => {
+  const { ids: shown, asked } = await follow(list([10]), list([12, 11]), list([...ids(1012, 14), 10]), list([1013]))
+  expect(shown.slice(0, 3)).toEqual([10, 11, 12])
+  expect(asked).toEqual(Array.from({ length: 4 }, () => ({ action: 'job.launch', records: 1000 })))
+})
+
 test.concurrent('the records of a restored database follow, also those with ids that came before', async () => {
   const restored = list([3, 2], 'other', { request_id: 'new' })
   const followed = await follow(list([3, 2]), restored, restored, list([4, 3, 2], 'other', { request_id: 'new' }))
