@@ -103,6 +103,21 @@ describe('job launch', () => {
   })
 })
 
+describe('a job that is given up', () => {
+  it.each([[['launch', 'Order', '--follow']], [['relaunch', '1', '-f']], [['follow', '2']]])(
+    'ends job %j with exit code 14 without --wait',
+    async (args) => {
+      service.addJob({ status: 'failed' })
+      service.addJob({ status: 'abandoned', output: Buffer.from('so far\n') })
+      service.override = ({ method }) =>
+        method === 'POST' ? { status: 200, body: { id: 2, message: 'Job 1 was launched again as job 2' } } : null
+      const { code, stdout, stderr } = await person.run(['job', ...args])
+      expect({ code, stdout }).toEqual({ code: 14, stdout: 'so far\n' })
+      expect(stderr).toContain('Job 2 ended abandoned after 3.40 s\n')
+    },
+  )
+})
+
 describe('names of credentials', () => {
   it('are given by field or variable', () => {
     expect(credentialNames([])).toBeUndefined()
