@@ -96,6 +96,7 @@ describe('job show', () => {
     const [fields = '', table = ''] = stdout.split('\n\n')
     expect(fields).toContain('took')
     expect(table).toContain('\u001b[31mfailed\u001b[39m')
+    expect(table).not.toContain('… and')
     for (const word of reason.split(' ')) expect(table).toMatch(new RegExp(`${word}\\b`))
   })
 
