@@ -68,6 +68,8 @@ describe('job launch', () => {
       extravars: { size: 'S', __verbose__: false },
       rawFormData: { size: 'S' },
     })
+    await launch('-e', '{"__verbose__": false}', '--verbose')
+    expect(service.seen.at(-1)?.body).toMatchObject({ extravars: { __verbose__: true }, rawFormData: {} })
   })
 
   it('with --print shows the values without passwords, and launches nothing', async () => {

@@ -13,7 +13,15 @@ function follow(first: object = {}, until: FollowEnd = 'any') {
   const { service, client } = jobAtService(first)
   const { told, sink } = keptSink()
   const stop = new AbortController()
+  /** Until nothing more is asked for, however often everything runs that waits for nothing else. */
+  const quiet = async () => {
+    for (let before = -1; before !== service.asked.length;) {
+      before = service.asked.length
+      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
   return {
+    quiet,
     service,
     told,
     stop,
@@ -24,6 +32,7 @@ function follow(first: object = {}, until: FollowEnd = 'any') {
       const before = service.asked.length
       service.change()
       await waitFor('two requests more', () => service.asked.length >= before + 2)
+      await quiet()
     },
   }
 }
@@ -122,10 +131,11 @@ describe('a job that is followed', () => {
   })
 
   test('ends at Ctrl-C, and reads nothing after that', async () => {
-    const { service, begin, tells, stop } = follow()
+    const { service, begin, tells, stop, quiet } = follow()
     const ended = begin()
     await tells('running')
     await waitFor('the live events', () => service.openStreams() === 1)
+    await quiet()
     const asked = service.asked.length
     const reason = new Error('Ctrl-C')
     stop.abort(reason)

@@ -40,9 +40,13 @@ export function jobAtService(first: object = {}) {
   }
   const client = {
     server: 'http://a',
-    getJob(request: unknown) {
+    async getJob(request: unknown, options?: { readonly signal?: AbortSignal | undefined }) {
       service.asked.push(request)
-      return service.failure ? Promise.reject(service.failure) : Promise.resolve({ ...service.job } as Job)
+      // As over a network, others run meanwhile.
+      await new Promise((resolve) => setImmediate(resolve))
+      options?.signal?.throwIfAborted()
+      if (service.failure) throw service.failure
+      return { ...service.job } as Job
     },
     getJobOutput({ offset }: { readonly offset: number }) {
       service.asked.push(offset)

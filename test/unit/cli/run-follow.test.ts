@@ -10,6 +10,10 @@ import { jobAtService, keptTerminal } from './job-at-service.js'
 const RED = '\u001b[31mred\u001b[0m\n'
 const PLAIN: FollowOptions = { json: false, color: undefined, wait: false }
 
+/** Waits until the status was told, and live events are heard. */
+const isFollowed = (service: ReturnType<typeof jobAtService>['service']) =>
+  waitFor('the job to be followed', () => service.openStreams() === 1 && service.asked.length > 1)
+
 /** Follows a job that has ended, and gives back what stdout shows. */
 async function shownOf(options: Partial<FollowOptions>, color = false): Promise<string> {
   const { service, client } = jobAtService({ status: 'success' })
@@ -70,7 +74,7 @@ describe('following in a terminal', () => {
     const { terminal } = keptTerminal()
     const before = process.listeners('SIGINT')
     const following = runFollow(client, terminal, 7, { ...PLAIN, wait: true })
-    await waitFor('the live events', () => service.openStreams() === 1)
+    await isFollowed(service)
     const [interrupt, ...others] = process.listeners('SIGINT').filter((one) => !before.includes(one))
     expect(others).toEqual([])
     interrupt?.('SIGINT')
@@ -82,7 +86,7 @@ describe('following in a terminal', () => {
     const { service, client } = jobAtService({ status: 'abandoned' })
     const { terminal, said } = keptTerminal()
     const following = runFollow(client, terminal, 7, { ...PLAIN, wait: true })
-    await waitFor('the live events', () => service.openStreams() === 1)
+    await isFollowed(service)
     service.change({ status: 'warning' })
     expect(await following).toBe(11)
     expect(said()).toBe(
