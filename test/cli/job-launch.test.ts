@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { Client } from '@holdfast/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { Run } from '../../control-plane/src/cli/commands/common.js'
+import { answersOf } from '../../control-plane/src/cli/commands/job/launch/answers.js'
 import { credentialNames } from '../../control-plane/src/cli/commands/job/launch/launch.js'
 import { withOptionsSaid } from '../../control-plane/src/cli/commands/job/launch/refused-values.js'
 import { RefusedError, UnreachableError, UsageError } from '../../control-plane/src/cli/errors.js'
@@ -103,6 +106,18 @@ describe('job launch', () => {
     expect(stderr).toContain('--ask needs a terminal. Give the values with -e or --from-file.')
     expect(seenAt('/job')).toEqual([])
   })
+})
+
+it.each([
+  [true, false],
+  [false, true],
+])('questions need a terminal for the keys (%s) and one for the text (%s)', async (isTTY, isTerminal) => {
+  const client = { getForm: () => Promise.resolve(answerOf(FORM)) } as unknown as Client
+  const output = { isTerminal, color: false, columns: 80, write: () => Promise.resolve() }
+  const stdin = Object.assign(Readable.from([]), { isTTY }) as unknown as NodeJS.ReadStream
+  const run = { terminal: { environment: {}, stdin, stdout: output, stderr: output }, mayShowHelp: false, exitCode: 0 }
+  const args = { form: 'Order', ask: true, print: false }
+  await expect(answersOf(run as Run, client, args, {}, new Map())).rejects.toThrow(UsageError)
 })
 
 describe('a job that is given up', () => {
