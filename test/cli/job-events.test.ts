@@ -145,11 +145,13 @@ describe('job nodes', () => {
     expect(await thenOf({ links, all_parents: waitsForAll })).toBe(words)
   })
 
-  it('has the colour of its status on a terminal, and the whole reason', async () => {
-    const words = Array.from({ length: 30 }, (_, at) => `word${at}`)
-    service.override = () => ({ status: 200, body: { count: 1, records: [node({ reason: words.join(' ') })] } })
+  it('has the colour of its status on a terminal, the whole reason, and all that follows', async () => {
+    const numbered = (name: string) => Array.from({ length: 20 }, (_, at) => `${name}${at}`)
+    const [words, followers] = [numbered('word'), numbered('next')]
+    const more = { reason: words.join(' '), links: { success: followers, failure: [], always: [] } }
+    service.override = () => ({ status: 200, body: { count: 1, records: [node(more)] } })
     const { stdout } = await run(['nodes', '1'], { screenColumns: 120, screenColors: true })
     expect(stdout).toContain('\u001b[31mfailed\u001b[39m')
-    for (const word of words) expect(stdout).toMatch(new RegExp(`${word}\\b`))
+    for (const word of [...words, ...followers]) expect(stdout).toMatch(new RegExp(`${word}\\b`))
   })
 })
