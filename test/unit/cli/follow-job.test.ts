@@ -106,6 +106,7 @@ describe('a job that is followed', () => {
       service.failure = AWAY
       service.change()
       await waitFor('a wait', () => held.length === 2 * time - 1)
+      expect(told.at(-1)).toBe('lost: It is away.')
       held.at(-1)?.end()
       await waitFor('another wait', () => held.length === 2 * time)
       service.failure = null
