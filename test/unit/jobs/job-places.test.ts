@@ -81,6 +81,14 @@ describe('an estimate', () => {
     expect(await of({ ...job, job_type: 'multistep' })).toBeNull()
     await ran({ ...GOOD, form: 'empty' }, [])
     expect(await of(await rowOf(await ran({ form: 'empty' }, seconds(10), 3)))).toBeNull()
+    // Their plays began, and no task did.
+    for (const form of ['played', 'mixed']) await ran({ ...GOOD, form }, seconds(10), 2)
+    await ran({ ...GOOD, form: 'mixed' }, seconds(10))
+    expect(await of(await rowOf(await ran({ form: 'played' }, seconds(10), 3)))).toBeNull()
+    expect(await of(await rowOf(await ran({ form: 'mixed' }, seconds(10), 3)))).toMatchObject({
+      leftMs: 10_000,
+      runs: 1,
+    })
   })
 
   test('chooses the earlier runs of a job once, and keeps them for 200 jobs', async () => {
