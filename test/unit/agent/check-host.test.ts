@@ -1,33 +1,23 @@
+import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import * as files from 'node:fs/promises'
+import files from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { once } from 'node:events'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { checkRunner } from '../../../runner-agent/src/check/check.js'
 import { checkHost } from '../../../runner-agent/src/check/host.js'
 import { readSettings } from '../../../runner-agent/src/settings.js'
 
-/** What `holdfast-runner check` says of its host. The size of a disk is the test's own: nobody has a disk of each size. */
-const disk = vi.hoisted(() => ({ free: null as number | null }))
-vi.mock('node:fs/promises', async (original) => {
-  const real: typeof files = await original()
-  const statfs = async (path: string) => {
-    const found = await real.statfs(path)
-    return disk.free === null ? found : { ...found, bsize: 1, bavail: disk.free }
-  }
-  return { ...real, statfs }
-})
-
+/** What `holdfast-runner check` says of its host. */
 const MEBIBYTE = 1024 * 1024
 const isRoot = process.getuid?.() === 0
 const me = userInfo().username
 let folder: string
 let state: string
 beforeEach(() => {
-  disk.free = null
   folder = mkdtempSync(join(tmpdir(), 'holdfast-check-host-'))
   state = join(folder, 'state')
   mkdirSync(state, { mode: 0o700 })
@@ -36,6 +26,20 @@ beforeEach(() => {
     rmSync(folder, { recursive: true })
   })
 })
+
+/** From now on a disk has so many bytes free, until the test is finished. */
+function diskWith(free: number): void {
+  const { statfs } = files
+  const asking = vi.spyOn(files, 'statfs').mockImplementation((async (path: string) => {
+    const found = await statfs(path)
+    return { ...found, bsize: 1, bavail: free }
+  }) as typeof statfs)
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    asking.mockRestore()
+    syncBuiltinESMExports()
+  })
+}
 
 const program = (name: string, says: string): void =>
   writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${says}\n`, { mode: 0o755 })
@@ -56,7 +60,7 @@ const about = async (subject: string, more: Record<string, string> = {}) =>
 test('a host with everything is well, in the order of what is needed first', async () => {
   python()
   ansible()
-  disk.free = 2048 * MEBIBYTE
+  diskWith(2048 * MEBIBYTE)
   expect(await check()).toEqual([
     { subject: 'Python', state: 'ok', words: '/real/python3', advice: null },
     { subject: 'ansible', state: 'ok', words: `2.17.1 at ${folder}/bin/ansible-playbook`, advice: null },
@@ -174,7 +178,7 @@ describe('the disk', () => {
     [10 * MEBIBYTE - 1, '10', 'warning'],
     [10 * MEBIBYTE, '10', 'ok'],
   ])('with %d bytes free for a spool of %s MiB: %s', async (free, spool, expected) => {
-    disk.free = free
+    diskWith(free)
     const found = await about('disk', { RTE_SPOOL_MAX_MB: spool })
     expect(found?.state).toBe(expected)
     const words = `${Math.floor(free / MEBIBYTE)} MiB free for output that is not fetched yet`
@@ -236,7 +240,7 @@ describe('the whole check', () => {
   test('says one line for each finding, and that jobs can run', async () => {
     python()
     ansible()
-    disk.free = 2048 * MEBIBYTE
+    diskWith(2048 * MEBIBYTE)
     const { isFit, lines } = await runnerCheck({ RTE_MAXJOBS: '3', RTE_COLOUR: 'red' })
     expect(lines.map((line) => /^(\S+ +[^:]*):/.exec(line)?.[1] ?? line)).toEqual([
       'warning  settings',

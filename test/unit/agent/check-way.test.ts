@@ -5,17 +5,13 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkWay } from '../../../runner-agent/src/check/way.js'
 import { TEST_CERTIFICATE } from '../../support/test-certificate.js'
 
 /** What `holdfast-runner check` says of the way to the control plane. */
 const TIME = Date.parse('2026-01-01T00:00:00Z')
 const DIRECT = { inbound: { host: '0.0.0.0', port: 8002 }, tlsVerify: true, proxy: null }
-
-afterEach(() => {
-  vi.unstubAllEnvs()
-})
 
 async function portOf(server: Server): Promise<number> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -143,7 +139,12 @@ describe('with TLS', () => {
   })
 
   test('an authority that this process trusts from its start is not read again', async () => {
-    vi.stubEnv('NODE_EXTRA_CA_CERTS', '/nowhere/ca.pem')
+    const before = process.env.NODE_EXTRA_CA_CERTS
+    process.env.NODE_EXTRA_CA_CERTS = '/nowhere/ca.pem'
+    onTestFinished(() => {
+      if (before === undefined) delete process.env.NODE_EXTRA_CA_CERTS
+      else process.env.NODE_EXTRA_CA_CERTS = before
+    })
     expect(reached(await check(await plain(), {}, { NODE_EXTRA_CA_CERTS: '/nowhere/ca.pem' }))).toEqual(WELL)
   })
 })
