@@ -17,6 +17,20 @@ describe('RTE_ISOLATION_USERS', () => {
     expect(readUserList(text)).toEqual(users)
   })
 
+  test.each([
+    ['1..1000', 1000],
+    ['1..500,501..1000', 1000],
+    ['1..1001', null],
+    ['1..500,501..1000,job', null],
+    ['1..999,job', 1000],
+    ['7..7', 1],
+    ['8..7', null],
+  ])('may name a thousand users, and at least one: %s', (text, count) => {
+    const read = () => readUserList(text)
+    if (count === null) expect(read).toThrow(SettingsError)
+    else expect(read()).toHaveLength(count)
+  })
+
   test.each(['', ' , ', '1..5000', '../etc', 'a b', 'Job', '-1', 'job..x', 'a/b', 'a\nb'])('not %j', (text) => {
     expect(() => readUserList(text)).toThrow(SettingsError)
   })
