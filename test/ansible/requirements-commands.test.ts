@@ -77,6 +77,11 @@ test('what is there is not installed again, and a change of the file is', () => 
   expect(first.galaxy).toHaveLength(1)
   const again = install('roles:\n  - src: a\n')
   expect([again.galaxy, again.play]).toEqual([[], first.play])
+  // Also after a long time: it is used now.
+  const [hash = ''] = cached()
+  const old = Date.now() / 1000 - 91 * DAY_SECONDS
+  utimesSync(join(cache, hash), old, old)
+  expect([install('roles:\n  - src: a\n').galaxy, cached()]).toEqual([[], [hash]])
   expect(install('roles:\n  - src: b\n').galaxy).toHaveLength(1)
   expect(cached()).toHaveLength(2)
 })
