@@ -161,6 +161,22 @@ describe('the state folder', () => {
     expect(found?.words).toContain('ENOTDIR')
   })
 
+  test('that the user of the agent may not use is a problem', async () => {
+    const { access } = files
+    const asking = vi.spyOn(files, 'access').mockImplementation(async (path, mode) => {
+      // Tests may run as root, who may use every folder.
+      if (path === state && mode === 7) throw new Error('EACCES: permission denied')
+      return access(path, mode)
+    })
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      asking.mockRestore()
+      syncBuiltinESMExports()
+    })
+    const words = { words: 'EACCES: permission denied', advice: `make ${state} readable and writable for ${me}` }
+    expect(await about('state folder')).toMatchObject({ state: 'problem', ...words })
+  })
+
   test.runIf(isRoot)('of another user is a problem', async () => {
     chownSync(state, 12_345, 12_345)
     const found = await about('state folder')

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, connect, type Server } from 'node:net'
+import { type AddressInfo, connect, createServer as createNetServer, type Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { checkWay } from '../../../runner-agent/src/check/way.js'
 import { TEST_CERTIFICATE } from '../../support/test-certificate.js'
 
@@ -87,6 +87,24 @@ test('a control plane that cannot be reached is a problem, with the best advice 
   const [hungUp, ...more] = await check(await plain((request) => request.socket.destroy()))
   expect(hungUp).toMatchObject({ state: 'problem', advice: 'look at APP_URL, the network and firewalls between' })
   expect(more).toEqual([])
+})
+
+test('a control plane that takes the question and does not answer is a problem after a while', async () => {
+  const waits: number[] = []
+  const { setTimeout: wait } = Socket.prototype
+  const waiting = vi.spyOn(Socket.prototype, 'setTimeout').mockImplementation(function (this: Socket, ms, done) {
+    if (ms > 0) waits.push(ms)
+    // The silence is there from the start, so it need not last.
+    return wait.call(this, ms > 0 ? 1 : 0, done)
+  })
+  onTestFinished(() => {
+    waiting.mockRestore()
+  })
+  const server = createNetServer((socket) => socket.resume())
+  const [finding] = await check(`http://localhost:${await portOf(server)}`)
+  expect(finding?.state).toBe('problem')
+  expect(finding?.words).toContain('cannot be reached: no answer for 15 s')
+  expect(waits).toContain(15_000)
 })
 
 describe('the clock', () => {

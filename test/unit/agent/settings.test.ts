@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { SettingsError, joinTokenOf } from '@holdfast/protocol'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { readSettings, readStatePath, unknownSettings } from '../../../runner-agent/src/settings.js'
 
 type Given = Readonly<Record<string, string>>
@@ -112,6 +112,19 @@ describe('the settings of an agent', () => {
     [{ LOG_FORMAT: 'json' }, { logFormat: 'json' }],
   ])('with %j hold %j', (given, expected) => {
     expect(withMore(given)).toMatchObject(expected)
+  })
+
+  test.each([
+    [true, 'text'],
+    [false, 'json'],
+  ])('the form of the log follows the output: a terminal %s', (isTerminal, logFormat) => {
+    const before = Object.getOwnPropertyDescriptor(process.stdout, 'isTTY')
+    Object.defineProperty(process.stdout, 'isTTY', { value: isTerminal, configurable: true })
+    onTestFinished(() => {
+      if (before === undefined) Reflect.deleteProperty(process.stdout, 'isTTY')
+      else Object.defineProperty(process.stdout, 'isTTY', before)
+    })
+    expect(withMore({}).logFormat).toBe(logFormat)
   })
 
   test('the command line wins over the environment', () => {
