@@ -10,9 +10,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   becomeNext,
   forgetFormer,
@@ -113,6 +114,32 @@ describe('new keys', () => {
     const without = await forgetFormer(state, next)
     expect(without).toEqual({ ...next, former: [] })
     expect(await loadIdentity(state)).toEqual(without)
+  })
+
+  test('are made in a folder that has none yet, beside first ones', async () => {
+    const fingerprint = await makeNextKeys(state)
+    expect(readdirSync(state).toSorted()).toEqual(['identity', 'identity-next'])
+    expect((await loadIdentity(state)).fingerprint).not.toBe(fingerprint)
+  })
+
+  test('are those of today also when their file is gone already, and that is on the disk then', async () => {
+    const next = await nextOf(await loadIdentity(state))
+    const seen: string[][] = []
+    const handle = await open('/dev/null')
+    const prototype = Object.getPrototypeOf(handle) as FileHandle
+    await handle.close()
+    const { sync } = prototype
+    const syncing = vi.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
+      if ((await this.stat()).isDirectory()) seen.push(readdirSync(state).filter((name) => !name.endsWith('.tmp')))
+      return sync.call(this)
+    })
+    onTestFinished(() => {
+      syncing.mockRestore()
+    })
+    await becomeNext(state, next)
+    expect(seen).toEqual([['identity', 'identity-next'], ['identity']])
+    await becomeNext(state, next)
+    expect(await loadIdentity(state)).toEqual(next)
   })
 
   test('that are those of today already do not wait any more', async () => {
