@@ -38,7 +38,9 @@ def answer(question):
                 return isolation_check._private_folders(entry, {"folder": "/srv/users", "read": [], "run": [], **question["asked"]})
             finally:
                 isolation_check.leave_common_folders = kept
+        opened = len(os.listdir("/proc/self/fd"))
         result = isolation_check.check(question["asked"])
+        opened = len(os.listdir("/proc/self/fd")) - opened
         children = True
         try:
             os.waitpid(-1, os.WNOHANG)
@@ -50,7 +52,7 @@ def answer(question):
             free.append(user.lock())
             if free[-1]:
                 user.unlock()
-        return {**result, "children": children, "free": free}
+        return {**result, "children": children, "opened": opened, "free": free}
     except isolation_check.Unfit as unfit:
         return str(unfit)
 `)
@@ -138,8 +140,8 @@ test('a home that is not that of the list of users is a warning; the right one i
     { uid: UID, gid: UID, name: 'job', groups: [] },
     { uid: UID + 1, gid: UID + 1, name: 'other', groups: [] },
   ]
-  // Whoever was tried is free again, and no process is left of the trial.
-  const rest = { users, children: false, free: [true, true] }
+  // Whoever was tried is free again, and no process and no open file is left of the trial.
+  const rest = { users, children: false, opened: 0, free: [true, true] }
   expect(await checked(`${folder}/job/home`)).toMatchObject({ ...rest, warnings: [] })
   const words = `job: ssh looks for its files in the home of the list of users; it should be ${folder}/job/home`
   expect(await checked('/var/lib/job')).toMatchObject({ ...rest, warnings: [words] })
