@@ -25,6 +25,7 @@ describe('RTE_ISOLATION_USERS', () => {
     ['1..999,job', 1000],
     ['7..7', 1],
     ['8..7', null],
+    ['job,8..7', null],
   ])('may name a thousand users, and at least one: %s', (text, count) => {
     const read = () => readUserList(text)
     if (count === null) expect(read).toThrow(SettingsError)
