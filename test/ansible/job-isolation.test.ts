@@ -63,6 +63,19 @@ def prepare(names, folders):
             "folder": "%o" % mode_of(job.folder), "note": json.load(open(job.path("isolation.json"))) ["name"],
         }
 
+def begin():
+    """What is done when a job begins, from the start."""
+    asked = []
+    with Folder() as folder:
+        kept, isolation.take_user = isolation.take_user, lambda *given: asked.append(given) or User(folder)
+        orders = {"private": [], "sudo": True, "home": None, "folder": "/users"}
+        job = Job(folder)
+        try: one = isolation.Isolation(job, orders)
+        finally: isolation.take_user = kept
+        is_pipe = stat.S_ISFIFO(os.fstat(one.events_pipe).st_mode)
+        for descriptor in (one.events_pipe, job.folder_fd): os.close(descriptor)
+        return [asked == [(orders, "/users")], one.user.done, is_pipe]
+
 def pipe():
     """The pipe for events where a file of that name lies already."""
     with made() as one:
@@ -184,6 +197,10 @@ describe('the files of such a job', () => {
       folder: '711',
       note: 'job-1',
     })
+  })
+
+  test('are made for a user that was taken before, and nothing is removed at the first try', async () => {
+    expect(await call('begin')).toEqual([true, [['prepare', null]], true])
   })
 
   test('need not all be there', async () => {
