@@ -100,10 +100,14 @@ describe('such a name', () => {
 })
 
 test('a process that has ended is gone, also while nobody has collected it', async () => {
-  const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec cat >/dev/null'], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const script = 'sleep 600 >/dev/null & echo $!; exec cat >/dev/null'
+  const parent = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'ignore'] })
   onTestFinished(() => void parent.kill('SIGKILL'))
   const [said] = (await once(parent.stdout, 'data')) as [Buffer]
   const pid = Number(said.toString())
+  // A shell collects its children. What it becomes does not.
+  await waitFor('the shell is gone', () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'cat\n')
+  process.kill(pid, 'SIGKILL')
   const stateOf = () => /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]
   await waitFor('it has ended', () => stateOf() === 'Z')
   expect(identifyProcess(pid)).toBeNull()
