@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { runProgram } from '../../control-plane/src/cli/program.js'
 import type { Output } from '../../control-plane/src/cli/terminal.js'
@@ -33,8 +33,10 @@ export interface CliOptions {
   readonly columns?: number
   /** What a quick person's stdout says of itself: it is a terminal, and so many columns wide. Its stdin stays a pipe. */
   readonly screenColumns?: number
-  /** Whether that stdout takes colours. */
+  /** Whether that screen has colours. */
   readonly screenColors?: boolean
+  /** What a quick person types at questions, one answer after the other. Their stdin is a keyboard then, and shows it. */
+  readonly typed?: readonly string[]
   /** A file in which stderr ends up, in place of that terminal. */
   readonly stderrTo?: string
 }
@@ -85,20 +87,25 @@ export function newQuickPerson(environment: Readonly<Record<string, string>> = {
 
 async function runHere(args: readonly string[], options: CliOptions): Promise<CliResult> {
   const said = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
-  const outputTo = (pieces: Buffer[], screenColumns?: number, color = false): Output => ({
+  const keyboard = options.typed === undefined ? null : Object.assign(new PassThrough(), { isTTY: true })
+  const answers = [...(options.typed ?? [])]
+  const outputTo = (pieces: Buffer[], screenColumns?: number): Output => ({
     isTerminal: screenColumns !== undefined,
-    color,
+    color: screenColumns !== undefined && options.screenColors === true,
     columns: screenColumns ?? 100,
     write(data) {
       pieces.push(Buffer.from(data))
+      const isQuestion = pieces === said.stderr && String(data).endsWith(': ')
+      if (keyboard && isQuestion) keyboard.write(`${answers.shift() ?? '\u0003'}\r`)
       return Promise.resolve()
     },
   })
   const code = await runProgram(args, {
     environment: cleanEnvironment({ ...options.environment }),
-    // Like a pipe: it is no terminal.
-    stdin: Readable.from(options.input === undefined ? [] : [options.input]) as unknown as NodeJS.ReadStream,
-    stdout: outputTo(said.stdout, options.screenColumns, options.screenColors),
+    // Like a pipe, which is no terminal, unless answers are typed.
+    stdin: (keyboard ??
+      Readable.from(options.input === undefined ? [] : [options.input])) as unknown as NodeJS.ReadStream,
+    stdout: outputTo(said.stdout, options.screenColumns),
     stderr: outputTo(said.stderr),
   })
   return { code, stdout: Buffer.concat(said.stdout).toString(), stderr: Buffer.concat(said.stderr).toString() }
