@@ -1,17 +1,33 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sessionFile } from '../../../control-plane/src/cli/client/session-file.js'
 
-describe('the saved session', () => {
-  const SESSION = { server: 'http://a', username: 'ann', token: 't', refreshtoken: 'r' }
-  function newFile() {
-    const home = mkdtempSync(join(tmpdir(), 'holdfast-session-'))
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }))
-    return sessionFile({ XDG_CONFIG_HOME: home })
-  }
+const SESSION = { server: 'http://a', username: 'ann', token: 't', refreshtoken: 'r' }
 
+function newHome(): string {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-session-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  return home
+}
+
+const newFile = () => sessionFile({ XDG_CONFIG_HOME: newHome() })
+
+describe('the saved session', () => {
   test('is read as it was written, for its owner only, and nothing is left beside it', async () => {
     const file = newFile()
     expect(await file.read()).toBeNull()
@@ -59,5 +75,118 @@ describe('the saved session', () => {
     await expect(first).rejects.toThrow('no')
     expect(await file.exclusively(() => Promise.resolve('second'))).toBe('second')
     expect(order).toEqual(['first', 'first ends'])
+  })
+})
+
+test('a file of this session is not open any more when it is written', async () => {
+  const file = newFile()
+  await file.write(SESSION)
+  const open = readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(dirname(file.path))
+    } catch {
+      return false
+    }
+  })
+  expect(open).toEqual([])
+})
+
+test('the first write makes the folders that are missing', async () => {
+  const file = sessionFile({ XDG_CONFIG_HOME: join(newHome(), 'not', 'there') })
+  await file.write(SESSION)
+  expect(await file.read()).toEqual(SESSION)
+})
+
+describe('the lock of the session', () => {
+  /** A lock that another process took at a time, in milliseconds. */
+  function heldSince(time: number) {
+    const file = newFile()
+    const lock = `${file.path}.locked`
+    const holder = join(lock, 'somebody')
+    mkdirSync(lock, { recursive: true })
+    writeFileSync(holder, '')
+    utimesSync(holder, time / 1000, time / 1000)
+    return { file, lock, holder }
+  }
+
+  test('makes the folders that are missing, for its owner only', async () => {
+    const file = sessionFile({ XDG_CONFIG_HOME: join(newHome(), 'not', 'there') })
+    expect(await file.exclusively(() => Promise.resolve('done'))).toBe('done')
+    expect(statSync(dirname(file.path)).mode & 0o777).toBe(0o700)
+  })
+
+  test('is had by one of many that want it at once, and nothing but it is left', async () => {
+    const file = newFile()
+    let inside = 0
+    const most: number[] = []
+    const action = async () => {
+      inside += 1
+      most.push(inside)
+      await new Promise((resolve) => setImmediate(resolve))
+      inside -= 1
+    }
+    await Promise.all(Array.from({ length: 8 }, () => file.exclusively(action)))
+    expect(most).toEqual([1, 1, 1, 1, 1, 1, 1, 1])
+    expect(readdirSync(dirname(file.path))).toEqual(['session.json.locked'])
+    expect(readdirSync(`${file.path}.locked`)).toEqual([])
+  })
+
+  test('is waited for until it is 90 seconds old, and then taken from who left it behind', async () => {
+    const since = 1_700_000_000_000
+    const { file, holder } = heldSince(since)
+    let late = 90_000
+    const now = vi.spyOn(Date, 'now').mockImplementation(() => since + late)
+    onTestFinished(() => now.mockRestore())
+    let isDone = false
+    const done = file.exclusively(async () => {
+      isDone = true
+    })
+    await vi.waitUntil(() => now.mock.calls.length >= 3, { timeout: 10_000, interval: 5 })
+    expect([isDone, existsSync(holder)]).toEqual([false, true])
+    late += 1
+    await done
+    expect([isDone, existsSync(holder)]).toEqual([true, false])
+  })
+
+  test('may be given back by somebody else while it is looked at', async () => {
+    const since = 1_700_000_000_000
+    const { file, holder } = heldSince(since)
+    const now = vi.spyOn(Date, 'now').mockImplementation(() => {
+      rmSync(holder, { force: true })
+      return since + 90_001
+    })
+    onTestFinished(() => now.mockRestore())
+    expect(await file.exclusively(() => Promise.resolve('done'))).toBe('done')
+  })
+
+  test('is free when its holder is gone before its age is read', async () => {
+    const { file, holder } = heldSince(Date.now())
+    unlinkSync(holder)
+    symlinkSync('/nowhere/at/all', holder)
+    expect(await file.exclusively(() => Promise.resolve('done'))).toBe('done')
+  })
+
+  test('was taken away meanwhile: what was done is done', async () => {
+    const file = newFile()
+    const lock = `${file.path}.locked`
+    const done = file.exclusively(async () => {
+      for (const name of readdirSync(lock)) unlinkSync(join(lock, name))
+      return 'done'
+    })
+    expect(await done).toBe('done')
+  })
+
+  test('cannot be had where something else is in its place, and that is an error', async () => {
+    const file = newFile()
+    await file.write(SESSION)
+    const lock = `${file.path}.locked`
+    const action = vi.fn(() => Promise.resolve())
+    writeFileSync(lock, '')
+    await expect(file.exclusively(action)).rejects.toMatchObject({ code: 'ENOTDIR', syscall: 'scandir' })
+    rmSync(lock)
+    symlinkSync('/nowhere/at/all', lock)
+    await expect(file.exclusively(action)).rejects.toMatchObject({ code: 'ENOTDIR', syscall: 'rename' })
+    expect(action).not.toHaveBeenCalled()
+    expect(readdirSync(dirname(file.path)).toSorted()).toEqual(['session.json', 'session.json.locked'])
   })
 })
