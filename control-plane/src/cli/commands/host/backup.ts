@@ -4,7 +4,7 @@ import type { Argv } from 'yargs'
 import { version } from '../../../version.js'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
-import { writeLine } from '../../terminal.js'
+import { type Output, writeLine } from '../../terminal.js'
 import { command, type Run } from '../common.js'
 import { type HostArgs, type HostSettings, hostOptions, hostSettings, translated } from './settings.js'
 
@@ -45,7 +45,7 @@ export const backupCommand = (run: Run) =>
         )
       }
       const { makeBackup } = await import('../../../backup/make-backup.js')
-      const checked = await translated(() => makeBackup(args.file, order, progressOn(run)))
+      const checked = await translated(() => makeBackup(args.file, order, progressOn(terminal.stderr)))
       const answer = {
         file: args.file,
         rows: sum(checked.rows),
@@ -90,7 +90,7 @@ export const restoreCommand = (run: Run) =>
       const checked = await translated(async () => {
         const giveBack = await holdDatabase(settings.database, Date.now())
         try {
-          return await restoreBackup(args.file, order, progressOn(run))
+          return await restoreBackup(args.file, order, progressOn(terminal.stderr))
         } finally {
           await giveBack()
         }
@@ -160,8 +160,7 @@ function passphraseIn(path: string): string {
 }
 
 /** Prints on stderr how far the work is: a line for each step. A terminal also shows the rows of a table, in one line. */
-function progressOn(run: Run) {
-  const { stderr } = run.terminal
+export function progressOn(stderr: Output) {
   let shownAt = 0
   let isOpen = false
   return {
