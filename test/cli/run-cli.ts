@@ -96,7 +96,7 @@ async function runHere(args: readonly string[], options: CliOptions): Promise<Cl
     write(data) {
       pieces.push(Buffer.from(data))
       const isQuestion = pieces === said.stderr && String(data).endsWith(': ')
-      if (keyboard && isQuestion) keyboard.write(`${answers.shift() ?? '\u0003'}\r`)
+      if (keyboard && isQuestion) typeSlowly(keyboard, answers.shift() ?? CTRL_C)
       return Promise.resolve()
     },
   })
@@ -109,6 +109,16 @@ async function runHere(args: readonly string[], options: CliOptions): Promise<Cl
     stderr: outputTo(said.stderr),
   })
   return { code, stdout: Buffer.concat(said.stdout).toString(), stderr: Buffer.concat(said.stderr).toString() }
+}
+
+const CTRL_C = '\u0003'
+
+/** Types a line when the question before it is on the screen, and the return key when the line is. */
+function typeSlowly(keyboard: PassThrough, line: string): void {
+  setImmediate(() => {
+    keyboard.write(line)
+    setImmediate(() => keyboard.write('\r'))
+  })
 }
 
 export function newPerson(environment: Readonly<Record<string, string>> = {}): Person {
