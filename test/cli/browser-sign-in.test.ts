@@ -67,10 +67,12 @@ describe('login --oidc', () => {
     ])
   })
 
-  it('opens the browser of the environment', async () => {
+  it('opens the browser of the environment, and does not wait for its end', async () => {
     const seen = join(newPerson().home, 'seen')
     const program = `${seen}.sh`
-    writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > ${seen}.part && mv ${seen}.part ${seen}\n`)
+    // It goes on until the folder is removed, which is when the test ends.
+    const script = `printf %s "$1" > ${seen}.part && mv ${seen}.part ${seen}\nwhile [ -e ${seen} ]; do sleep 0.1; done`
+    writeFileSync(program, `#!/bin/sh\n${script}\n`)
     chmodSync(program, 0o700)
     const { cli, browser, printed } = start({ BROWSER: program })
     const address = await printed()

@@ -83,8 +83,8 @@ async function listenForCode(path: string) {
     port,
     code,
     close() {
+      // Connections that are idle are closed with it.
       server.close()
-      server.closeIdleConnections()
     },
   }
 }
@@ -131,7 +131,8 @@ function openBrowser(address: string, environment: NodeJS.ProcessEnv): void {
   child.unref()
 }
 
-function browserOf(environment: NodeJS.ProcessEnv): string | null {
+/** The program that opens a browser here. Null: there is none. */
+export function browserOf(environment: NodeJS.ProcessEnv): string | null {
   if (environment.BROWSER !== undefined) return environment.BROWSER || null
   if (process.platform === 'darwin') return 'open'
   return environment.DISPLAY || environment.WAYLAND_DISPLAY ? 'xdg-open' : null
