@@ -1,5 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { appendFileSync, chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { connectServiceManager } from '../../../control-plane/src/cli/service-manager.js'
+import { waitFor } from '../../support/wait.js'
 
 test('notices that cannot be sent are told of once', async () => {
   // The sender inherits the environment of this process. It finds nobody there.
@@ -26,4 +30,79 @@ test('without a service manager nothing is sent, and nobody is told', async () =
   manager.stopping()
   await manager.close()
   expect(told).toEqual([])
+})
+
+/** A program of systemd that keeps what it is told, one notice a line. */
+function fakeSystemd() {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-systemd-'))
+  const [told, gate] = [join(folder, 'told'), join(folder, 'gate')]
+  const program = join(folder, 'systemd-notify')
+  // While there is a gate, a notice is under way.
+  const script = `while [ -e ${gate} ]; do sleep 0.02; done; echo "$*" >> ${told}`
+  writeFileSync(program, `#!/bin/sh\n${script}\n`)
+  chmodSync(program, 0o700)
+  vi.stubEnv('PATH', `${folder}:${process.env['PATH'] ?? ''}`)
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return {
+    notices: () => (existsSync(told) ? readFileSync(told, 'utf8').trimEnd().split('\n') : []),
+    shut: () => appendFileSync(gate, ''),
+    open: () => rmSync(gate),
+  }
+}
+
+test('notices are sent one after the other, and the close waits for all of them', async () => {
+  const systemd = fakeSystemd()
+  const told: string[] = []
+  const manager = connectServiceManager({ NOTIFY_SOCKET: '/nowhere/notify' }, (line) => void told.push(line))
+  manager.ready('listens')
+  manager.reloading()
+  manager.ready('listens again')
+  manager.stopping()
+  await manager.close()
+  expect(systemd.notices()).toEqual([
+    'READY=1 STATUS=listens',
+    'RELOADING=1 STATUS=reads its configuration anew',
+    'READY=1 STATUS=listens again',
+    'STOPPING=1 STATUS=stops in good order',
+  ])
+  expect(told).toEqual([])
+})
+
+test('the watchdog is told at each half of its time, but not while a notice is under way, and not after the end', async () => {
+  const systemd = fakeSystemd()
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const environment = { NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '20000000' }
+  const manager = connectServiceManager(environment, () => undefined)
+  vi.advanceTimersByTime(9_999)
+  vi.advanceTimersByTime(1)
+  await waitFor('the first notice', () => systemd.notices().length === 1)
+  systemd.shut()
+  manager.ready('listens')
+  vi.advanceTimersByTime(30_000)
+  systemd.open()
+  await waitFor('the notice that was under way', () => systemd.notices().length === 2)
+  // Only when the sender has ended, the next one is begun.
+  await vi.waitUntil(
+    () => {
+      vi.advanceTimersByTime(10_000)
+      return systemd.notices().length > 2
+    },
+    { timeout: 20_000, interval: 20 },
+  )
+  await manager.close()
+  expect(vi.getTimerCount()).toBe(0)
+  expect(systemd.notices().slice(0, 3)).toEqual(['WATCHDOG=1', 'READY=1 STATUS=listens', 'WATCHDOG=1'])
+})
+
+test('a process that the watchdog does not watch has no timer', async () => {
+  fakeSystemd()
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const manager = connectServiceManager({ NOTIFY_SOCKET: '/nowhere/notify' }, () => undefined)
+  expect(vi.getTimerCount()).toBe(0)
+  await manager.close()
 })
