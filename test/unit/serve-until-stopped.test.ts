@@ -1,8 +1,9 @@
 import { SettingsError } from '@holdfast/protocol'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { serveUntilStopped } from '../../control-plane/src/cli/serve-until-stopped.js'
 import { writeNotice } from '../../control-plane/src/cli/terminal.js'
 import { DatabaseHeldError, InvalidInputError } from '../../control-plane/src/errors.js'
+import { holdProcessTimers } from '../support/held-process-timers.js'
 
 /** Calls only what was added for a signal meanwhile: the signals of this process are for others, too. */
 function addedFor(signal: NodeJS.Signals): () => void {
@@ -183,8 +184,8 @@ test('a hang-up during the start reloads nothing, because the start reads all fi
 })
 
 test('a stop that takes ten seconds is told of, and a quicker one is not', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
+  const timers = holdProcessTimers()
+  onTestFinished(timers.release)
   const terminate = addedFor('SIGTERM')
   const { done, needs } = served(false)
   let close = (): void => undefined
@@ -194,9 +195,9 @@ test('a stop that takes ten seconds is told of, and a quicker one is not', async
   await turnsUntil(() => done.length === 1)
   terminate()
   await turnsUntil(() => done.length === 3)
-  await vi.advanceTimersByTimeAsync(9_999)
+  timers.advance(9_999)
   expect(done).toHaveLength(3)
-  await vi.advanceTimersByTimeAsync(1)
+  timers.advance(1)
   expect(done.at(-1)).toBe('holdfast is still stopping: requests or writes are under way')
   close()
   expect(await code).toBe(0)
@@ -207,5 +208,5 @@ test('a stop that takes ten seconds is told of, and a quicker one is not', async
   await turnsUntil(() => quick.done.length === 1)
   ends()
   await stopped
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers.count()).toBe(0)
 })

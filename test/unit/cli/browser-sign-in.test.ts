@@ -3,11 +3,12 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '@holdfast/client'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { type BrowserSignInKind, browserOf, signInWithBrowser } from '../../../control-plane/src/cli/browser-sign-in.js'
 import { InterruptedError, NotSignedInError, UsageError } from '../../../control-plane/src/cli/errors.js'
 import type { Terminal } from '../../../control-plane/src/cli/terminal.js'
 import { signInWord } from '../../../control-plane/src/sign-in-word.js'
+import { holdProcessTimers } from '../../support/held-process-timers.js'
 import { waitFor } from '../../support/wait.js'
 
 const SERVER = 'http://jobs.example'
@@ -152,29 +153,29 @@ describe('a sign-in with a browser', () => {
   })
 
   test('is stopped by Ctrl-C, and no timer goes on', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const timers = holdProcessTimers()
+    onTestFinished(timers.release)
     const before = process.listeners('SIGINT')
     const { ended, said } = begin()
     await turnsUntil(() => said.length === 2)
-    expect(vi.getTimerCount()).toBe(1)
+    expect(timers.count()).toBe(1)
     for (const listener of process.listeners('SIGINT')) if (!before.includes(listener)) listener('SIGINT')
     await expect(ended).rejects.toThrow(InterruptedError)
     await expect(ended).rejects.toThrow('Stopped; nobody was signed in.')
     expect(process.listeners('SIGINT')).toEqual(before)
-    expect(vi.getTimerCount()).toBe(0)
+    expect(timers.count()).toBe(0)
   })
 
   test('waits ten minutes for the browser', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const timers = holdProcessTimers()
+    onTestFinished(timers.release)
     const { ended, said } = begin()
     let hasEnded = false
     ended.catch(() => (hasEnded = true))
     await turnsUntil(() => said.length === 2)
-    await vi.advanceTimersByTimeAsync(10 * 60_000 - 1)
+    timers.advance(10 * 60_000 - 1)
     expect(hasEnded).toBe(false)
-    await vi.advanceTimersByTimeAsync(1)
+    timers.advance(1)
     await expect(ended).rejects.toThrow('Nobody signed in with the browser.')
   })
 })

@@ -82,11 +82,15 @@ describe('a run', () => {
 describe('the terminal of this process', () => {
   /** What the program sees of a stdout that says this of itself, with these settings. */
   function stdoutOf(stream: Readonly<Record<string, unknown>>, environment: Readonly<Record<string, string>>): Output {
-    for (const [name, value] of Object.entries({ NO_COLOR: '', TERM: 'xterm', ...environment })) vi.stubEnv(name, value)
+    const before = { NO_COLOR: process.env['NO_COLOR'], TERM: process.env['TERM'] }
+    Object.assign(process.env, { NO_COLOR: '', TERM: 'xterm', ...environment })
     const stdout = vi.spyOn(process, 'stdout', 'get').mockReturnValue(stream as unknown as typeof process.stdout)
     onTestFinished(() => {
       stdout.mockRestore()
-      vi.unstubAllEnvs()
+      for (const [name, value] of Object.entries(before)) {
+        if (value === undefined) Reflect.deleteProperty(process.env, name)
+        else process.env[name] = value
+      }
     })
     return processTerminal().stdout
   }

@@ -1,4 +1,4 @@
-import { flagOf } from '@holdfast/protocol'
+import { type SettingDefinition, flagOf } from '@holdfast/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CONTROL_PLANE_SETTINGS } from '../../../control-plane/src/settings-table.js'
 import { newQuickPerson } from '../../cli/run-cli.js'
@@ -34,7 +34,8 @@ test('the help of serve has each setting with its meaning, its choices and its d
   onTestFinished(() => log.mockRestore())
   expect((await newQuickPerson().run(['serve', '--help'])).code).toBe(0)
   const words = shown.join('\n').replace(/\s+/g, ' ')
-  for (const [name, { meaning, choices, default: usual }] of Object.entries(CONTROL_PLANE_SETTINGS)) {
+  for (const [name, definition] of Object.entries<SettingDefinition>(CONTROL_PLANE_SETTINGS)) {
+    const { meaning, choices, default: usual } = definition
     const at = words.indexOf(` --${flagOf(name)} `)
     expect([name, at > 0]).toEqual([name, true])
     const said = words.slice(at).split(' --')[1] ?? ''

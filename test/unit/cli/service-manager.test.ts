@@ -1,9 +1,9 @@
 import { appendFileSync, chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { connectServiceManager } from '../../../control-plane/src/cli/service-manager.js'
-import { waitFor } from '../../support/wait.js'
+import { holdProcessTimers } from '../../support/held-process-timers.js'
 
 test('notices that cannot be sent are told of once', async () => {
   // The sender inherits the environment of this process. It finds nobody there.
@@ -32,6 +32,11 @@ test('without a service manager nothing is sent, and nobody is told', async () =
   expect(told).toEqual([])
 })
 
+/** Waits without a timer, because the timers are held. */
+async function turnsUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}
+
 /** A program of systemd that keeps what it is told, one notice a line. */
 function fakeSystemd() {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-systemd-'))
@@ -41,9 +46,10 @@ function fakeSystemd() {
   const script = `while [ -e ${gate} ]; do sleep 0.02; done; echo "$*" >> ${told}`
   writeFileSync(program, `#!/bin/sh\n${script}\n`)
   chmodSync(program, 0o700)
-  vi.stubEnv('PATH', `${folder}:${process.env['PATH'] ?? ''}`)
+  const path = process.env['PATH'] ?? ''
+  process.env['PATH'] = `${folder}:${path}`
   onTestFinished(() => {
-    vi.unstubAllEnvs()
+    process.env['PATH'] = path
     rmSync(folder, { recursive: true, force: true })
   })
   return {
@@ -73,36 +79,34 @@ test('notices are sent one after the other, and the close waits for all of them'
 
 test('the watchdog is told at each half of its time, but not while a notice is under way, and not after the end', async () => {
   const systemd = fakeSystemd()
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  onTestFinished(() => void vi.useRealTimers())
+  const timers = holdProcessTimers()
+  onTestFinished(timers.release)
   const environment = { NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '20000000' }
   const manager = connectServiceManager(environment, () => undefined)
-  vi.advanceTimersByTime(9_999)
-  vi.advanceTimersByTime(1)
-  await waitFor('the first notice', () => systemd.notices().length === 1)
+  timers.advance(9_999)
+  expect(systemd.notices()).toEqual([])
+  timers.advance(1)
+  await turnsUntil(() => systemd.notices().length === 1)
   systemd.shut()
   manager.ready('listens')
-  vi.advanceTimersByTime(30_000)
+  timers.advance(30_000)
   systemd.open()
-  await waitFor('the notice that was under way', () => systemd.notices().length === 2)
+  await turnsUntil(() => systemd.notices().length === 2)
   // Only when the sender has ended, the next one is begun.
-  await vi.waitUntil(
-    () => {
-      vi.advanceTimersByTime(10_000)
-      return systemd.notices().length > 2
-    },
-    { timeout: 20_000, interval: 20 },
-  )
+  await turnsUntil(() => {
+    timers.advance(10_000)
+    return systemd.notices().length > 2
+  })
   await manager.close()
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers.count()).toBe(0)
   expect(systemd.notices().slice(0, 3)).toEqual(['WATCHDOG=1', 'READY=1 STATUS=listens', 'WATCHDOG=1'])
 })
 
 test('a process that the watchdog does not watch has no timer', async () => {
   fakeSystemd()
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  onTestFinished(() => void vi.useRealTimers())
+  const timers = holdProcessTimers()
+  onTestFinished(timers.release)
   const manager = connectServiceManager({ NOTIFY_SOCKET: '/nowhere/notify' }, () => undefined)
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers.count()).toBe(0)
   await manager.close()
 })
