@@ -12,6 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -81,14 +82,29 @@ describe('the saved session', () => {
 test('a file of this session is not open any more when it is written', async () => {
   const file = newFile()
   await file.write(SESSION)
-  const open = readdirSync('/proc/self/fd').filter((fd) => {
+  const descriptors = readdirSync('/proc/self/fd').filter((fd) => {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`).startsWith(dirname(file.path))
     } catch {
       return false
     }
   })
-  expect(open).toEqual([])
+  expect(descriptors).toEqual([])
+})
+
+test('a session is on the disk before its file has its name', async () => {
+  const file = newFile()
+  const any = await open(import.meta.filename, 'r')
+  const handles = Object.getPrototypeOf(any) as FileHandle
+  await any.close()
+  const seen: boolean[] = []
+  const sync = vi.spyOn(handles, 'sync').mockImplementation(async function (this: FileHandle) {
+    await this.datasync()
+    seen.push((await this.stat()).size > 0, existsSync(file.path))
+  })
+  onTestFinished(() => sync.mockRestore())
+  await file.write(SESSION)
+  expect([seen, existsSync(file.path)]).toEqual([[true, false], true])
 })
 
 test('the first write makes the folders that are missing', async () => {
@@ -135,7 +151,11 @@ describe('the lock of the session', () => {
     const since = 1_700_000_000_000
     const { file, holder } = heldSince(since)
     let late = 90_000
-    const now = vi.spyOn(Date, 'now').mockImplementation(() => since + late)
+    const changes = new Set<number>()
+    const now = vi.spyOn(Date, 'now').mockImplementation(() => {
+      changes.add(statSync(dirname(file.path)).mtimeMs)
+      return since + late
+    })
     onTestFinished(() => now.mockRestore())
     let isDone = false
     const done = file.exclusively(async () => {
@@ -143,6 +163,8 @@ describe('the lock of the session', () => {
     })
     await vi.waitUntil(() => now.mock.calls.length >= 3, { timeout: 10_000, interval: 5 })
     expect([isDone, existsSync(holder)]).toEqual([false, true])
+    // Who waits only looks, and makes nothing in the folder.
+    expect(changes.size).toBe(1)
     late += 1
     await done
     expect([isDone, existsSync(holder)]).toEqual([true, false])
