@@ -12,7 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -138,7 +138,8 @@ describe('the lock of the session', () => {
     const action = async () => {
       inside += 1
       most.push(inside)
-      await new Promise((resolve) => setImmediate(resolve))
+      // Long enough for the others to look, and to try it.
+      for (let turn = 0; turn < 50; turn += 1) await stat(file.path).catch(() => null)
       inside -= 1
     }
     await Promise.all(Array.from({ length: 8 }, () => file.exclusively(action)))
@@ -152,7 +153,9 @@ describe('the lock of the session', () => {
     const { file, holder } = heldSince(since)
     let late = 90_000
     const changes = new Set<number>()
+    const looks: number[] = []
     const now = vi.spyOn(Date, 'now').mockImplementation(() => {
+      looks.push(performance.now())
       changes.add(statSync(dirname(file.path)).mtimeMs)
       return since + late
     })
@@ -163,11 +166,30 @@ describe('the lock of the session', () => {
     })
     await vi.waitUntil(() => now.mock.calls.length >= 3, { timeout: 10_000, interval: 5 })
     expect([isDone, existsSync(holder)]).toEqual([false, true])
-    // Who waits only looks, and makes nothing in the folder.
+    // Who waits only looks, 25 milliseconds apart, and makes nothing in the folder.
     expect(changes.size).toBe(1)
+    expect((looks[2] ?? 0) - (looks[0] ?? 0)).toBeGreaterThanOrEqual(48)
     late += 1
     await done
     expect([isDone, existsSync(holder)]).toEqual([true, false])
+  })
+
+  test('is not taken from who has it, however quick the next one is', async () => {
+    const file = newFile()
+    const now = vi.spyOn(Date, 'now')
+    onTestFinished(() => now.mockRestore())
+    let isSecond = false
+    let second = Promise.resolve()
+    await file.exclusively(async () => {
+      now.mockClear()
+      second = file.exclusively(async () => {
+        isSecond = true
+      })
+      await vi.waitUntil(() => isSecond || now.mock.calls.length >= 3, { timeout: 10_000, interval: 5 })
+      expect(isSecond).toBe(false)
+    })
+    await second
+    expect(isSecond).toBe(true)
   })
 
   test('may be given back by somebody else while it is looked at', async () => {
