@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -44,9 +44,19 @@ describe('the settings of a command on the host', () => {
     const settingsFile = fileWith('PORT=8123\nADMIN_USERNAME=of-file\n')
     const environment = { PERSISTENT_PATH: '/of/environment', PORT: '8001' }
     const usual = await hostSettings({}, environment)
-    expect([usual.persistentPath, usual.port]).toEqual(['/of/environment', 8001])
+    expect([usual.persistentPath, usual.port, usual.logFormat]).toEqual(['/of/environment', 8001, 'json'])
     const given = await hostSettings({ settingsFile, persistentPath: '/of/option' }, environment)
     expect([given.persistentPath, given.port, given.admin.username]).toEqual(['/of/option', 8123, 'of-file'])
+  })
+
+  test('do not hide a bug', async () => {
+    const bug = new Error('a bug')
+    const environment = {
+      get PORT(): string {
+        throw bug
+      },
+    }
+    await expect(hostSettings({}, environment)).rejects.toBe(bug)
   })
 
   test.each([
@@ -99,6 +109,15 @@ describe('admin reset-password', () => {
       stderr: 'The new password of ada:\n',
     })
     expect((await newQuickPerson().run(reset)).stderr).toBe('')
+    // The database is closed again.
+    const files = readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`)
+      } catch {
+        return ''
+      }
+    })
+    expect(files.filter((path) => path.startsWith(folder))).toEqual([])
     const json = await newQuickPerson().run([...reset, '--json'], { screenColumns: 80 })
     expect([JSON.parse(json.stdout), json.stderr]).toEqual([
       { username: 'ada', password: expect.stringMatching(/^[\w-]{24}$/) },
