@@ -50,7 +50,7 @@ describe('schedules', () => {
 
   it('have their next run in one piece on a narrow screen', async () => {
     const { run } = await scriptWith(answers)
-    const { stdout } = await run('schedule list', { screenColumns: 96 })
+    const { stdout } = await run('schedule list', { screenColumns: 84 })
     // It is a table still, in which other columns became narrower.
     expect(stdout).toMatch(/^ *id +name +form +/)
     expect(stdout).toContain('…')
