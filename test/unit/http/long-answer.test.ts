@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { listText, streamOf, withText } from '../../../control-plane/src/http/route/long-answer.js'
+import { SMALL_HEAP, USUAL_HEAP, recordV8Flags } from '../../support/v8-flags.js'
 
 async function* each<Item>(...items: readonly Item[]): AsyncGenerator<Item> {
   yield* items
@@ -113,6 +114,31 @@ describe('an answer that is made while it is read', () => {
     expect(await textOf(await streamOf(each('a', 'b', 'c')))).toBe('abc')
     const parts = Array.from({ length: 5 }, () => 'x'.repeat(512 * 1024))
     expect((await textOf(await streamOf(each(...parts)))).length).toBe(5 * 512 * 1024)
+  })
+
+  test.each([
+    ['of a mebibyte is made with a heap as usual', 1024 * 1024, []],
+    [
+      'of more than a mebibyte is made with a small heap, which ends with it',
+      1024 * 1024 + 1,
+      [SMALL_HEAP, USUAL_HEAP],
+    ],
+  ])('%s', async (_what, length, told) => {
+    const flags = recordV8Flags()
+    await textOf(await streamOf(each('x', 'x'.repeat(length - 2), 'x')))
+    expect(flags).toEqual(told)
+  })
+
+  test('ends its small heap when its reader leaves', async () => {
+    const flags = recordV8Flags()
+    const parts = Array.from({ length: 8 }, () => 'x'.repeat(1024 * 1024))
+    const stream = await streamOf(each(...parts))
+    let read = 0
+    for await (const _ of stream) {
+      read += 1
+      if (read === 3) break
+    }
+    await expect.poll(() => flags).toEqual([SMALL_HEAP, USUAL_HEAP])
   })
 
   test('fails at once when its first part fails, so that an error can still be answered', async () => {
