@@ -55,11 +55,13 @@ function made(columns: string[][], isKept = true) {
     },
     ownerOf: () => 'somebody',
   }))
+  const warnings: unknown[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line)) })
   const rotation = createSecretRotation({
     store: { read: {}, write: (_: string, task: (queries: object) => Promise<unknown>) => task({}) },
     clock: { now: () => time.ms },
     timers,
-    log: pino({ level: 'silent' }),
+    log,
     box,
     encryption: ring,
     accessTokens: ring,
@@ -72,7 +74,7 @@ function made(columns: string[][], isKept = true) {
     move(ms)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { rotation, done, wait, changed, count, columns }
+  return { rotation, done, wait, changed, count, columns, warnings }
 }
 
 const old = (count: number) => Array.from({ length: count }, () => 'secret 1')
@@ -87,10 +89,15 @@ test.each([0, 49, 50, 51, 100, 101])(
   },
 )
 
-test('values that no secret opens stay, and are counted', async () => {
-  const { rotation, columns } = made([['secret 1', 'bad'], ['bad']])
-  expect(await rotation.rotateEncryption()).toEqual({ reencrypted: 1, unreadable: 2 })
-  expect(columns).toEqual([['secret 2', 'bad'], ['bad']])
+test('values that no secret opens stay, are counted, and are warned of by column', async () => {
+  const { rotation, columns, warnings } = made([['secret 1', 'bad'], ['bad'], old(2)])
+  expect(await rotation.rotateEncryption()).toEqual({ reencrypted: 3, unreadable: 2 })
+  expect(columns).toEqual([['secret 2', 'bad'], ['bad'], ['secret 2', 'secret 2']])
+  expect(warnings).toMatchObject([
+    { what: 'column 0', unreadable: 1 },
+    { what: 'column 1', unreadable: 1 },
+  ])
+  expect(warnings).toHaveLength(2)
 })
 
 test('the earlier secret is forgotten ten minutes after the last value that needed it', async () => {

@@ -122,6 +122,24 @@ describe('a connection over which no request came', () => {
     await closed
   })
 
+  test('is forgotten when its client ends it', async () => {
+    const { app, port } = await service()
+    const accepted = once(app.server, 'connection')
+    const { socket } = await dial(port)
+    const [left] = (await accepted) as [Socket]
+    const isLeft = once(left, 'close')
+    left.resume()
+    socket.destroy()
+    await isLeft
+    let ends = 0
+    left.destroy = () => {
+      ends += 1
+      return left
+    }
+    await app.close()
+    expect(ends).toBe(0)
+  })
+
   test('is not one over which a request is answered: it gets its answer', async () => {
     const { app, port, asked, goOn } = await service({ holds: true })
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
