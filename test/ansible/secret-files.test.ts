@@ -204,7 +204,10 @@ def to_both(folder):
     served, stranger, reader = Served(folder), Reader(), Reader()
     served.job.ansible_pid = reader.pid
     for one in (stranger, reader): one.open(served.path, "early")
+    first = os.stat(served.path).st_ino
     served.start()
+    # Before it is served, a pipe has no writer and looks empty.
+    until(lambda: os.stat(served.path).st_ino != first)
     refused = reader.read()
     text = reader.open(served.path).read()
     return dict(served.end(), texts=[refused, text, stranger.read()])

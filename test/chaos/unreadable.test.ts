@@ -1,11 +1,11 @@
-import { mkdirSync, renameSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { processesOfFolder } from '../support/processes-of-folder.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { hasEndOnRunner } from './kit/jobs.js'
-import { supervisorOf } from './kit/leftovers.js'
+import { spoolFolderOf, supervisorOf } from './kit/leftovers.js'
 import type { SyntheticTruth } from './kit/load.js'
 import { type FaultCode, PROGRAMS } from './kit/preload/faults.js'
 import { expectExactly } from './kit/stored.js'
@@ -152,6 +152,10 @@ test('a state folder that is moved while the agent is stopped and a playbook run
 
 test('a supervisor that is killed between the end of ansible and end.json: the job has its real status', async () => {
   const job = await launchAtGate()
+  // The supervisor also opens this file when it begins to follow the playbook, before it opens `exit-reserve`.
+  await waitFor('the space for the end to be reserved', () =>
+    existsSync(join(spoolFolderOf(chaos.product, job.jobId) ?? '', 'exit-reserve')),
+  )
   const path = `*/${job.jobId}-*/reserve`
   const fault = chaos.faults.arm({ operation: 'open-write', program: PROGRAMS.supervisor, path, action: 'kill-before' })
   // The path of the supervisor is by its open folder.
