@@ -39,7 +39,7 @@ describe('the pages', () => {
     expect((await get(pattern.replace(/:\w+/g, '8'))).bytes).toEqual(answer.bytes)
   })
 
-  test('a page names all scripts that it needs at its begin, so that the browser loads them at once', async () => {
+  test('a page names all scripts that it needs at its beginning, so that the browser loads them at once', async () => {
     const named = async (path: string) =>
       [...(await get(path)).bytes.toString().matchAll(PRELOAD)].map(([, address]) =>
         String(address).slice('/jobs-of-us'.length),

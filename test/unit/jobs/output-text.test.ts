@@ -32,7 +32,7 @@ describe('output as text', () => {
     expect(await whole(plainOutput, pieces(output, 3))).toBe('ok: [one]\n\n\r\ntail without end')
   })
 
-  test('a byte order mark at its begin stays, because it is a part of the output', async () => {
+  test('a byte order mark at its beginning stays, because it is a part of the output', async () => {
     const output = Buffer.from('\uFEFFok\n')
     expect(await whole(plainOutput, pieces(output, 2))).toBe('\uFEFFok\n')
     expect(await whole(htmlText, pieces(output, 2))).toBe('&#xFEFF;ok\n')
