@@ -249,6 +249,9 @@ describe('a restored database', () => {
     expect(await jobsOf(product)).toEqual([])
     const [one] = orphans.filter(({ run_id }) => run_id === names.get(adopted.jobId))
     await product.admin.post(`/runner/${one?.runner_id}/orphans/adopt`, { run_id: one?.run_id })
+    expect(await product.admin.get('/audit?action=runner.orphans.adopt')).toMatchObject({
+      records: [{ object: { kind: 'runner', id: String(one?.runner_id), name: 'test-runner' }, status: 200 }],
+    })
     for (const gate of LOAD.gates) adopted.truth.openGate(gate)
     const [job] = await waitFor('the job to be adopted', async () => {
       const jobs = await jobsOf(product)

@@ -133,6 +133,11 @@ describe('users', () => {
     expect(JSON.stringify(list)).not.toMatch(/argon2|"password"|correct horse/)
     const changed = await asAdmin('PUT', path, { groups: ['dev'], email: null })
     expect(changed.body).toEqual({ ...added.body, groups: ['dev'], email: null })
+    for (const group of ['local/ops', '', ' ops']) {
+      const refused = await asAdmin('PUT', path, { groups: [group] })
+      expect([group, refused.status, refused.body.code]).toEqual([group, 400, 'invalid_group'])
+    }
+    expect((await asAdmin('PUT', path, { groups: ['dev', 'dev'] })).body).toEqual(changed.body)
     expect((await asAdmin('DELETE', path)).status).toBe(200)
     expect((await asAdmin('GET', path)).status).toBe(404)
     expect((await asAdmin('DELETE', path)).status).toBe(404)

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { createBodyShares } from '../../../control-plane/src/http/server/body-shares.js'
 
@@ -70,4 +72,23 @@ test('what was refused does not count', () => {
   expect(refusalOf(() => share.take(10))).toBeNull()
   expect(refusalOf(() => shares.open('ben').take(3))).toMatchObject(TOO_MUCH_OF_ALL)
   expect(refusalOf(() => shares.open('ben').take(2))).toBeNull()
+})
+
+test('a sender whose requests are all answered leaves nothing in memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const heldBytes = () => {
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  const shares = createBodyShares({ ofOne: 10, ofAll: 100 })
+  const before = heldBytes()
+  for (let sender = 0; sender < 20_000; sender += 1) {
+    const share = shares.open(Buffer.alloc(5000, `${sender} `).toString('latin1'))
+    share.take(1)
+    share.close()
+  }
+  // The names of the senders have 100 MB together.
+  expect(heldBytes() - before).toBeLessThan(20_000_000)
+  shares.open('ann').take(10)
 })

@@ -4,6 +4,7 @@ import { profileRoutes } from '../../../control-plane/src/http/accounts/profile.
 import { sessionRoutes } from '../../../control-plane/src/http/accounts/session.js'
 import { userRoutes } from '../../../control-plane/src/http/accounts/user.js'
 import { joinTokenRoutes } from '../../../control-plane/src/http/runners/join-token.js'
+import { orphanRoutes } from '../../../control-plane/src/http/runners/orphan.js'
 import { runnerAddressRoutes } from '../../../control-plane/src/http/runners/runner-address.js'
 import { credentialRoutes } from '../../../control-plane/src/http/service/credential.js'
 import { notificationTargetRoutes } from '../../../control-plane/src/http/service/notification-target.js'
@@ -84,6 +85,11 @@ const sessions = {
   of: () => parts({ endOwn: SESSION, end: { ...SESSION, username: 'ben' } }),
   routes: (fake: never) => sessionRoutes({ sessions: fake }),
 }
+const orphans = {
+  of: () => parts({ get: { runner: { name: 'north' } }, decide: undefined }),
+  routes: (fake: never) => orphanRoutes({ orphans: fake, hub: fake }),
+}
+const RUN = '0123456789abcdef'.repeat(2)
 const NEW_TARGET = { name: 'chat', url: 'https://chat', events: [] }
 
 test.each<Case>([
@@ -131,6 +137,24 @@ test.each<Case>([
   { ...hooks, call: ['DELETE', '/notification-target/6'], noted: { name: 'chat' }, done: ['find 6', 'remove 6'] },
   { ...sessions, call: ['DELETE', '/profile/sessions/sid'], noted: { id: 'sid' }, done: ['endOwn sid …'] },
   { ...sessions, call: ['DELETE', '/session/sid'], noted: { id: 'sid', name: 'ben' }, done: ['end sid'] },
+  {
+    ...orphans,
+    call: ['POST', '/runner/2/orphans/adopt', { run_id: RUN }],
+    noted: { name: 'north' },
+    done: ['get 2', `decide 2 ${RUN} adopt root`],
+  },
+  {
+    ...orphans,
+    call: ['POST', '/runner/2/orphans/end', { run_id: RUN }],
+    noted: { name: 'north' },
+    done: ['get 2', `decide 2 ${RUN} end root`],
+  },
+  {
+    ...orphans,
+    call: ['POST', '/runner/2/orphans/forget', { run_id: RUN }],
+    noted: { name: 'north' },
+    done: ['get 2', `decide 2 ${RUN} forget root`],
+  },
   {
     of: () => parts({ find: { name: 'router' }, remove: undefined }),
     routes: (fake) => credentialRoutes({ credentials: fake }),

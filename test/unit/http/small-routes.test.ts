@@ -210,14 +210,16 @@ describe('an upload', () => {
     const stream = body()
     const sent = send(stream)
     await waitFor('the upload', () => held.waitsFor(IDLE_MS))
-    // Something came in these two minutes, and nothing in the next.
-    held.move(IDLE_MS)
-    stream.push('abc')
-    await waitFor('the bytes', () => done.includes('write abc'))
+    // Something came in these two minutes, and in the next. Then nothing came.
+    for (const bytes of ['abc', 'def']) {
+      held.move(IDLE_MS)
+      stream.push(bytes)
+      await waitFor('the bytes', () => done.includes(`write ${bytes}`))
+    }
     held.move(IDLE_MS)
     held.move(IDLE_MS)
     expect(await sent).toMatchObject({ status: 400, body: { code: 'upload_stalled' } })
-    expect([done, held.count()]).toEqual([['write abc', 'discard'], 0])
+    expect([done, held.count()]).toEqual([['write abc', 'write def', 'discard'], 0])
   })
 
   test('is ended and removed when the service stops', async () => {
