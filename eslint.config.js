@@ -5,10 +5,11 @@ import rooms from './scripts/lint/rooms.config.js'
 /** No function is longer than this, in lines. */
 const MAX_FUNCTION_LINES = 80
 
+const LITERAL = ':matches(ObjectExpression, ArrayExpression)'
 const SPREADS_OF_LITERALS = [
-  'SpreadElement > ObjectExpression',
-  'SpreadElement > ArrayExpression',
-  'JSXSpreadAttribute > ObjectExpression',
+  `:matches(SpreadElement, JSXSpreadAttribute) > ${LITERAL}`,
+  // With a type: `...([1, 2] as const)`.
+  `SpreadElement > :matches(TSAsExpression, TSSatisfiesExpression) > ${LITERAL}`,
 ].map((selector) => ({
   selector,
   message: 'a spread of a literal says nothing: write its members where it stands',

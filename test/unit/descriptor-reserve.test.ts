@@ -43,8 +43,8 @@ const PROGRAM = `
   const after = reserve.problem
   const again = takeAll()
   console.log(JSON.stringify({
-    ...{ before, problem, withoutOneMore, after, said },
-    ...{ others: others.length, freed: freed.length, stillFree: stillFree.length, again: again.length },
+    before, problem, withoutOneMore, after, said,
+    others: others.length, freed: freed.length, stillFree: stillFree.length, again: again.length,
   }))
   process.exit(0)
 `

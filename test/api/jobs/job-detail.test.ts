@@ -148,7 +148,9 @@ test('a list says only on request where its unfinished jobs are, and its tag cha
   covers('endpoint.job-list-pages')
   const { id: runner } = await addRunner(server, 'of the list')
   const waiting = {
-    ...({ status: 'running', dispatch: 'queued', end_time: null } as const),
+    status: 'running' as const,
+    dispatch: 'queued' as const,
+    end_time: null,
     runner_id: runner,
     runner_name: 'of the list',
   }

@@ -114,7 +114,11 @@ export function jobOutputRoutes(deps: JobOutputDependencies): FastifyPluginAsync
                   ...STATE_HEADERS,
                 },
               },
-              ...([400, 403, 404, 416, 429] as const),
+              400,
+              403,
+              404,
+              416,
+              429,
             ),
             206: {
               description: 'The bytes of the range that was asked for',

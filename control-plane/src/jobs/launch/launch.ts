@@ -171,7 +171,8 @@ async function approvalOfLaunch(
   if (form.approval === null || problem !== null) return null
   const masked = maskValues(shown, maskPattern, new Set(form.passwordFields))
   const job = { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type }
-  return awaitedApproval(form.approval, masked, await subjects.of(job, ...([form, context, planned] as const)))
+  const subject = await subjects.of(job, form, context, planned)
+  return awaitedApproval(form.approval, masked, subject)
 }
 
 /**

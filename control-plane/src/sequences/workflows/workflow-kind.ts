@@ -79,12 +79,10 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
         one.status === 'skipped' ? { ...one, artifacts: dataNow(one.identifier, nodes) } : one,
       )
       if (ask === null) return { start, changes: results, ask, end }
+      const waits = { identifier: ask, status: 'approve', reason: null, artifacts: dataNow(ask, nodes) } as const
       const seconds = secondsFor(ask)
-      const waits = {
-        ...({ identifier: ask, status: 'approve', reason: null, artifacts: dataNow(ask, nodes) } as const),
-        ...(seconds > 0 ? { dueTime: facts.serviceTime + seconds * 1000 } : {}),
-      }
-      return { start, changes: [...results, waits], ask, end }
+      const due = seconds > 0 ? { dueTime: facts.serviceTime + seconds * 1000 } : {}
+      return { start, changes: [...results, { ...waits, ...due }], ask, end }
     },
 
     async childJob(identifier, nodes, facts) {
