@@ -39,6 +39,30 @@ describe('approvals', () => {
     expect(job.output).toMatch(/APPROVE \[Go on\?\][^]*Approved by bob at /)
   })
 
+  write(
+    'hidden',
+    {
+      a: { success: ['ok'] },
+      ok: { approval: { ...asks, title: 'Log in as $(db_user)?', message: '$(db_password) $(token)' } },
+    },
+    {
+      form: {
+        fields: [
+          { name: 'db_user', type: 'text' },
+          { name: 'db_password', type: 'text' },
+        ],
+      },
+    },
+  )
+  it('hide what MASK_EXTRAVARS_REGEX hides, from the form and from playbooks', async () => {
+    given.runner.scripts.set('hidden/a.yml', { stats: { token: 'published secret' } })
+    const id = await launch('hidden', { db_user: 'root', db_password: 'typed secret' })
+    const { approval } = await inStatus(id, 'approve')
+    expect(approval).toMatchObject({ title: 'Log in as root?', message: '******** ********' })
+    await given.bob.post(`/job/${String(id)}/approve`)
+    expect((await endOf(id)).output).not.toContain('secret')
+  })
+
   const self = { roles: ['default'], allowSelf: true }
   write('two', { one: { approval: self, success: ['a'] }, two: { approval: self }, a: {} })
   it('several are asked for one after the other, and each decision stays with its node', async () => {
