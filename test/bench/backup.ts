@@ -11,6 +11,12 @@ import type { Figure } from './report.js'
 
 type Say = (line: string) => void
 
+/**
+ * Rows that a backup has more than one that is made of the restored database at once: the id of the database. A restored
+ * one gets its own at the first start of a control plane.
+ */
+const OWN_ROWS = 1
+
 /** How often the memory of a command is looked at, in milliseconds. */
 const LOOK_EVERY_MS = 100
 
@@ -60,14 +66,16 @@ export async function measureBackup(jobs: number, say: Say): Promise<Figure[]> {
     const again = join(product.folder, 'again.backup')
     const back = await holdfast(['backup', again, '--database-only', '--settings-file', postgres])
     say(`  backup of PostgreSQL: ${describe(back)}`)
-    for (const { counts } of [restored, moved, back]) {
-      if (counts.jobs !== made.counts.jobs || counts.rows !== made.counts.rows) {
-        throw new Error(
-          `the first backup counted ${JSON.stringify(made.counts)}, a later step ${JSON.stringify(counts)}`,
-        )
-      }
+    const { rows, jobs: counted } = made.counts
+    for (const [{ counts }, expected] of [
+      [restored, rows],
+      [moved, rows],
+      [back, rows - OWN_ROWS],
+    ] as const) {
+      if (counts.jobs === counted && counts.rows === expected) continue
+      throw new Error(`the first backup counted ${JSON.stringify(made.counts)}, a later step ${JSON.stringify(counts)}`)
     }
-    const note = `${made.counts.rows} rows, ${megabytes.toFixed(0)} MB`
+    const note = `${rows} rows, ${megabytes.toFixed(0)} MB`
     return [
       figure('backup while the service runs', made, jobs, `${note}, worst /live ${worst.toFixed(0)} ms`),
       figure('restore into SQLite', restored, jobs, ''),
