@@ -50,7 +50,7 @@ test('the first start makes its folders, and an admin whose password is in a fil
   expect(readFileSync(at('data/initial-admin-password'), 'utf8').trim().length).toBeGreaterThan(12)
   for (const name of ['forms', 'vars', 'workflows', 'playbooks']) expect(existsSync(at(`data/${name}`))).toBe(true)
   for (const name of ['data', 'db']) expect(statSync(at(name)).mode & 0o777).toBe(0o700)
-  expect([logged('"listening"'), logged('without TLS')]).toEqual([1, 0])
+  expect([logged('"listening"'), logged('without TLS'), logged('of an older release')]).toEqual([1, 0, 0])
   expect((await fetch(`${address}/api/v2/live`)).status).toBe(200)
   await close()
   const again = await start({ DATABASE_URL: `sqlite:${at('db/a.db')}` })

@@ -80,12 +80,12 @@ class NodeOutbox implements Outbox {
     const { store, clock } = this.#deps
     while (this.#hasPlace()) {
       const found = await listDue(store.read, clock.now(), this.#busyLanes(), MAX_AT_ONCE)
-      let begun = 0
+      let hasBegun = false
       for (const { id, lane } of found) {
         if (!this.#hasPlace() || this.#busyLanes().includes(lane)) continue
-        if ((await this.#begin(id)) !== null) begun += 1
+        if ((await this.#begin(id)) !== null) hasBegun = true
       }
-      if (begun === 0) return
+      if (!hasBegun) return
     }
   }
 

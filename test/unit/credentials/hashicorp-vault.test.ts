@@ -121,6 +121,15 @@ describe('a reference', () => {
     expect(await secretOf('vault:secret/named')).toEqual(expected)
   })
 
+  test('of an answer of more than 4 MiB gives an error, and not the memory of the service', async () => {
+    const MIB = 1024 * 1024
+    server.secrets.set('secret/long', { password: 'x'.repeat(3 * MIB) })
+    server.secrets.set('secret/too/long', { password: 'x'.repeat(4 * MIB) })
+    open()
+    expect((await secretOf('vault:secret/long'))[1]).toHaveLength(3 * MIB)
+    await expect(secretOf('vault:secret/too/long')).rejects.toThrow(/its answer is too long/)
+  })
+
   test('escapes characters that cannot be in a path', async () => {
     server.secrets.set('secret/a?b/c%d', { password: 'odd' })
     open()

@@ -62,6 +62,17 @@ describe('two runs', () => {
     const { tasks } = await compareCourses(over(one), running(other))
     expect(tasks.records).toMatchObject([{ seconds: 2.5, with_seconds: null, name: 'copy', play: 'Servers' }])
   })
+
+  test('name the play of a task that only one of them has', async () => {
+    const one = courseOf([{ name: 'copy', at: 1, hosts: { web: ['ok', 2] } }])
+    const play = 'Servers'
+    expect((await compareCourses(over(one), over(courseOf([], 0)))).tasks.records).toMatchObject([
+      { name: 'copy', play, with_id: null },
+    ])
+    expect((await compareCourses(over(courseOf([], 0)), over(one))).tasks.records).toMatchObject([
+      { name: 'copy', play, id: null },
+    ])
+  })
 })
 
 describe('the outline', () => {
