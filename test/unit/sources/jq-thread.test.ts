@@ -1,4 +1,7 @@
-import { afterEach, expect, test } from 'vitest'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { type JqThread, createJqThread } from '../../../control-plane/src/sources/jq-thread.js'
 import { heldTimers } from '../../api/held-timers.js'
 
@@ -30,6 +33,34 @@ test('a thread that is never ready is given up, and a stop refuses what waits', 
   await expect(first).rejects.toThrow('jq was not ready within 60000 ms')
   await Promise.all([expect(second).rejects.toThrow('the service is stopping'), jq.close()])
   expect(held.count()).toBe(0)
+})
+
+test('a thread that is given up works no more, nor does the one that is there at a stop', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-jq-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  // A file that a thread has open is closed when the thread ends.
+  const file = join(folder, 'open')
+  const opens = `import { openSync } from 'node:fs'; openSync(${JSON.stringify(file)}, 'w'); setInterval(() => 0, 1000)`
+  const isAtWork = () =>
+    readdirSync('/proc/self/fd').some((descriptor) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${descriptor}`) === file
+      } catch {
+        return false
+      }
+    })
+  const held = heldTimers()
+  jq = createJqThread(held.timers, new URL(`data:text/javascript,${encodeURIComponent(opens)}`))
+  const given = expect(jq.run(null, '.')).rejects.toThrow('jq was not ready')
+  await expect.poll(isAtWork).toBe(true)
+  held.move(60_000)
+  await given
+  await expect.poll(isAtWork).toBe(false)
+  const stopped = expect(jq.run(null, '.')).rejects.toThrow('the service is stopping')
+  await expect.poll(isAtWork).toBe(true)
+  await jq.close()
+  expect(isAtWork()).toBe(false)
+  await stopped
 })
 
 test('a filter that needs too much memory fails, and the next one runs', async () => {
