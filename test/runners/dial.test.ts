@@ -240,6 +240,46 @@ describe('the addresses of a node', () => {
     expect(held.count()).toBe(0)
   })
 
+  test('its stop waits for a look that is under way', async () => {
+    const { watch, insert, given, store } = await watching()
+    await insert('http://127.0.0.1:1')
+    const order: string[] = []
+    let goOn = (): void => undefined
+    const gate = new Promise<void>((resolve) => (goOn = resolve))
+    given.store = {
+      ...store,
+      write: async (...asked: Parameters<typeof store.write>) => {
+        order.push('asked to write')
+        await gate
+        const written = await store.write(...asked)
+        order.push('written')
+        return written
+      },
+    } as typeof store
+    const one = watch()
+    const look = one.look()
+    await waitFor('the write', () => order.length === 1)
+    const closed = one.close().then(() => order.push('closed'))
+    for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+    goOn()
+    await Promise.all([look, closed])
+    expect(order).toEqual(['asked to write', 'written', 'closed'])
+  })
+
+  test('an address that an admin removes is dialled no more at once', async () => {
+    const agent = await listeningAgent()
+    const { addresses, held } = await watching()
+    const list = addresses()
+    const { id } = await list.add({ address: agent.address, name: null, fingerprint: null }, 'root')
+    await waitFor('the socket', () => agent.sockets.length === 1)
+    const [socket] = agent.sockets
+    const ended = socket ? once(socket, 'close') : null
+    await list.remove(id, 'root')
+    await ended
+    // Only the regular look is left, and it was not needed.
+    expect(held.count()).toBe(1)
+  })
+
   test('what is wrong with an address is stored when it changes, and people see it', async () => {
     const agent = await listeningAgent()
     await agent.close()

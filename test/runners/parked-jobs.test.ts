@@ -7,6 +7,7 @@ import type { JobHolder } from '../../control-plane/src/store/jobs/dispatch.js'
 import { readOutput } from '../../control-plane/src/store/jobs/job-output.js'
 import { findJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
+import { findPlaceHolders } from '../../control-plane/src/store/jobs/places.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { queuedJob } from './queued-job.js'
@@ -94,4 +95,24 @@ describe('a job that waits for an approval', () => {
     const awaited = await store.read.selectFrom('awaited_approval').select('job_id').execute()
     expect(awaited).toEqual([{ job_id: other }])
   })
+})
+
+test('a job that waits for a place in its group has one when its runner has it, because the database was restored', async () => {
+  const { store, clock } = fixture
+  await (await fixture.approved('edge')).leave()
+  const { runner } = await fixture.byName('edge')
+  const runId = 'd'.repeat(32)
+  const group = { dispatch: 'parked' as const, concurrency_group: 'deploys', concurrency_limit: 1 }
+  const [running, waiting] = await store.write('test', async (queries) => [
+    await insertJob(queries, { ...queuedJob(runner.id, runId), ...group }),
+    await insertJob(queries, { ...queuedJob(runner.id, 'e'.repeat(32)), ...group }),
+  ])
+  const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
+  const listed = { ...holder, epoch: 1, contract: NEWEST_CONTRACT }
+  const spooled = { job_id: running ?? 0, run_id: runId, output: 0, events: 0, ended: false }
+  const [answer] = await answerInventory({ store, clock }, listed, [spooled])
+  expect(answer?.job).toMatchObject({ job_id: running, verdict: 'continue' })
+  expect(await findPlaceHolders(store.read, 'deploys')).toEqual([running])
+  expect(await findJob(store.read, running ?? 0)).toMatchObject({ status: 'running', dispatch: 'claimed' })
+  expect(await findJob(store.read, waiting ?? 0)).toMatchObject({ status: 'running', dispatch: 'parked' })
 })
