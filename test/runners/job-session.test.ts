@@ -38,6 +38,8 @@ let logged: string[]
 let later = 0
 let blobsSent: Promise<void> = Promise.resolve()
 let readUpload: UploadFolder['read']
+/** How often the session stopped reading from the connection. */
+let pauses = 0
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-session-'))
@@ -50,6 +52,7 @@ beforeEach(async () => {
   later = 0
   blobsSent = Promise.resolve()
   readUpload = () => Promise.resolve(null)
+  pauses = 0
 })
 
 afterEach(async () => {
@@ -75,7 +78,7 @@ function openSession(contract = NEWEST_CONTRACT): JobSession {
     contract,
     send: (message) => void sent.push(message),
     sendBlob: () => blobsSent,
-    pause: () => undefined,
+    pause: () => void (pauses += 1),
     resume: () => undefined,
     close: (reason, text) => void closings.push(`${reason}: ${text}`),
   }
@@ -276,6 +279,19 @@ describe('the job traffic of a connection', () => {
     const hashes = ['b'.repeat(64), 'c'.repeat(64)]
     session.message({ type: 'want', job_id: jobId, run_id: RUN_ID, hashes })
     await waitFor('both answers', () => sentOf('blob_gone').length === 2)
+    session.closed()
+  })
+
+  test('messages that were handled do not count as waiting: a long connection is always read', async () => {
+    const jobId = await addJob()
+    const session = await openOffered(jobId)
+    // More than may wait at once.
+    for (let handled = 100; handled <= 600; handled += 100) {
+      const hashes = ['b'.repeat(64)]
+      for (let one = 0; one < 100; one += 1) session.message({ type: 'want', job_id: jobId, run_id: RUN_ID, hashes })
+      await waitFor('the answers', () => sentOf('blob_gone').length === handled)
+    }
+    expect([pauses, closings]).toEqual([0, []])
     session.closed()
   })
 
