@@ -30,6 +30,17 @@ describe('turns', () => {
     return { ask, got }
   }
 
+  test('are counted also after one inside has left while nobody waited', async () => {
+    const { ask, got } = asking(2)
+    const [first] = [ask('1'), ask('2')]
+    await settle()
+    first.leave()
+    ask('3')
+    ask('4')
+    await settle()
+    expect(got).toEqual(['1', '2', '3'])
+  })
+
   test('are given to so many at a time, and then in the order of the asking', async () => {
     const { ask, got } = asking(2)
     const [first, second] = [ask('1'), ask('2')]
