@@ -12,10 +12,10 @@ import type { Figure } from './report.js'
 type Say = (line: string) => void
 
 /**
- * Rows that a backup has more than one that is made of the restored database at once: the id of the database. A restored
- * one gets its own at the first start of a control plane.
+ * The id of a database is one row. It is not restored, and a restored database gets its own id when a control plane
+ * starts. Until then a backup of the restored database has one row less.
  */
-const OWN_ROWS = 1
+const ID_ROWS = 1
 
 /** How often the memory of a command is looked at, in milliseconds. */
 const LOOK_EVERY_MS = 100
@@ -70,7 +70,7 @@ export async function measureBackup(jobs: number, say: Say): Promise<Figure[]> {
     for (const [{ counts }, expected] of [
       [restored, rows],
       [moved, rows],
-      [back, rows - OWN_ROWS],
+      [back, rows - ID_ROWS],
     ] as const) {
       if (counts.jobs === counted && counts.rows === expected) continue
       throw new Error(`the first backup counted ${JSON.stringify(made.counts)}, a later step ${JSON.stringify(counts)}`)

@@ -79,14 +79,14 @@ function readOptions(): Options | string | null {
 
 const say = (line: string) => console.error(line)
 
+/** What a part measures, one after the other. */
+type Measures = readonly (() => Figure[] | Promise<Figure[]>)[]
+
 /** Measures what was asked for, one part after the other. What was measured is kept when another part fails. */
 async function measureAll({ parts, ...asked }: Options): Promise<Figure[]> {
   const options: PartOptions = { ...asked, say }
   const figures: Figure[] = []
-  const measurePart = async (
-    part: string,
-    measures: readonly (() => Figure[] | Promise<Figure[]>)[],
-  ): Promise<void> => {
+  const measurePart = async (part: string, measures: Measures): Promise<void> => {
     if (!parts.has(part)) return
     say(`${part} …`)
     try {
@@ -109,7 +109,7 @@ async function measureAll({ parts, ...asked }: Options): Promise<Figure[]> {
 /** The parts that are measured with one product that runs all the time. */
 async function measureRunning(
   options: PartOptions,
-  measurePart: (part: string, measures: readonly (() => Figure[] | Promise<Figure[]>)[]) => Promise<void>,
+  measurePart: (part: string, measures: Measures) => Promise<void>,
 ): Promise<void> {
   const bare = bareFolder()
   const product = await startProduct({ forms: FORMS, playbooks: PLAYBOOKS, database: options.database })

@@ -97,7 +97,7 @@ describe('a job that waits for an approval', () => {
   })
 })
 
-test('a job that waits for a place in its group has one when its runner has it, because the database was restored', async () => {
+test('in a restored database, a job that waits for a place in its group gets one when its runner already has the job', async () => {
   const { store, clock } = fixture
   await (await fixture.approved('edge')).leave()
   const { runner } = await fixture.byName('edge')

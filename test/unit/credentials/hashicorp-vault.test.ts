@@ -121,7 +121,7 @@ describe('a reference', () => {
     expect(await secretOf('vault:secret/named')).toEqual(expected)
   })
 
-  test('of an answer of more than 4 MiB gives an error, and not the memory of the service', async () => {
+  test('whose answer has more than 4 MiB is an error, so that it cannot fill the memory', async () => {
     const MIB = 1024 * 1024
     server.secrets.set('secret/long', { password: 'x'.repeat(3 * MIB) })
     server.secrets.set('secret/too/long', { password: 'x'.repeat(4 * MIB) })
