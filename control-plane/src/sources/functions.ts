@@ -2,9 +2,11 @@ import { Resolver } from 'node:dns/promises'
 import type { Credentials } from '../credentials/stored/credentials.js'
 import { parseAnswer } from './exact-json.js'
 import type { FormFiles } from './file-functions.js'
-import { createFormCredentials, isWritten, credentialNamesIn, textsIn } from './form-credentials.js'
+import { type AskedName, namesAskedIn, namesAt } from './credential-names.js'
+import { createFormCredentials } from './form-credentials.js'
 import type { FormRequest, FormResponse } from './http-request.js'
 import type { JqThread } from './jq-thread.js'
+import { type SourcedText, sourcedText } from './origins.js'
 import { type Asker, type Question, SourceProblem } from './question.js'
 import { REST_FUNCTIONS } from './rest-functions.js'
 import { type SshSettings, runSshCommand } from './ssh-command.js'
@@ -41,13 +43,12 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
   const filtered = async (value: unknown, filter: unknown): Promise<unknown> =>
     isNothing(filter) ? value : jq.run(value, textOf(filter, 'the jq filter'))
 
-  async function ssh({ given, template }: Call, signal: AbortSignal): Promise<unknown> {
+  async function ssh({ given, origins }: Call, signal: AbortSignal): Promise<unknown> {
     const [user, host, command, filter] = given
     const asked = {
       user: textOf(user, 'the user'),
       host: textOf(host, 'the host'),
-      command: textOf(command, 'the command'),
-      template,
+      command: sourcedText(textOf(command, 'the command'), origins, '/2'),
     }
     const said = await runSshCommand(deps.ssh, asked, named.openOne, signal)
     return isNothing(filter) ? linesOf(said) : jq.run(jsonOrLines(said), textOf(filter, 'the jq filter'))
@@ -55,16 +56,15 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
 
   return {
     async call(question, asker, signal) {
-      const { name, given } = question
+      const { name, given, origins } = question
       const needs = {
         send,
         signal,
-        credential: async (wanted: string) => (await named.open(wanted, question, asker)).credential,
-        isWritten: (wanted: string) => isWritten(question, wanted),
-        jq: (value: unknown, filter: string) => jq.run(value, filter),
+        credential: (names: readonly AskedName[]) => named.open(names, asker),
+        jq: (value: unknown, filter: SourcedText) => jq.run(value, filter.text),
       }
       const rest = Object.hasOwn(REST_FUNCTIONS, name) ? REST_FUNCTIONS[name] : undefined
-      if (rest) return rest(given, needs)
+      if (rest) return rest(question, needs)
       switch (name) {
         case 'fnJq':
           return jq.run(given[0], textOf(given[1], 'the jq filter'))
@@ -79,19 +79,18 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
         case 'fnDnsResolve':
           return resolveName(given, signal, deps.nameServers)
         case 'fnCredentials': {
-          const both = [given[0], given[1]].filter((one) => typeof one === 'string' && one !== '').join(',')
-          const { credential, asked } = await named.open(both, question, asker)
-          const { name: own, user, host, port } = credential
+          const names = [0, 1].flatMap((at) => namesAt(given[at], origins, `/${at}`))
+          const { name: own, user, host, port } = await named.open(names, asker, true)
           // The form does not get the secret. It gets this text, and the functions for REST services replace the text.
-          return { name: own, user, host, port, password: `password(${asked})` }
+          return { name: own, user, host, port, password: `password(${own})` }
         }
         default:
           throw new SourceProblem(`fn.${name} is not there in this service`)
       }
     },
     rightsIn(question, asker) {
-      const names = credentialNamesIn(question.kind === 'query' ? question.config : question.given)
-      return names.map((one) => (asker.mayUse(one) ? '1' : '0')).join('')
+      const names = namesAskedIn(question).filter(({ isWritten }) => !isWritten)
+      return names.map(({ name }) => (asker.mayUse(name) ? '1' : '0')).join('')
     },
     close: () => jq.close(),
   }
@@ -102,12 +101,11 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
  * @throws SourceProblem
  */
 export function refuseForbiddenDatabase(
-  { config, written }: Extract<Question, { kind: 'query' }>,
+  question: Extract<Question, { kind: 'query' }>,
   asker: Pick<Asker, 'mayUse'>,
 ): void {
-  const chosen = textsIn(config).filter((name) => !written.includes(JSON.stringify(name)))
-  const forbidden = credentialNamesIn(chosen).find((name) => !asker.mayUse(name))
-  if (forbidden !== undefined) throw new SourceProblem(`your roles do not allow the credential '${forbidden}'`)
+  const forbidden = namesAskedIn(question).find(({ name, isWritten }) => !isWritten && !asker.mayUse(name))
+  if (forbidden) throw new SourceProblem(`your roles do not allow the credential '${forbidden.name}'`)
 }
 
 /** Lists files for `fn.fnLs`. Its pattern is applied in the sandbox, because no pattern runs long there. */

@@ -1,3 +1,5 @@
+import type { Origins } from './origins.js'
+
 /**
  * What a field of a form asks outside of the sandbox. It is plain data. The values of the form stand in place of its
  * placeholders. The text always comes from the file of the form, never from a caller.
@@ -7,15 +9,15 @@ export type Question =
       readonly kind: 'function'
       readonly name: string
       readonly given: readonly unknown[]
-      /** The expression as the form has it. It shows which names of credentials the author wrote. */
-      readonly template: string
+      /** Who made the texts in `given`. */
+      readonly origins: Origins
     }
   | {
       readonly kind: 'query'
       /** `dbConfig` of the field, with values in place of its placeholders. */
       readonly config: unknown
-      /** `dbConfig` as JSON, as the form has it. It shows which names the author wrote. */
-      readonly written: string
+      /** Who made the texts in `config`. */
+      readonly origins: Origins
       /** The query, with its placeholders. */
       readonly text: string
       /** The value of each placeholder. Its key is the text between the parentheses. */

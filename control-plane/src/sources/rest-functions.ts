@@ -1,20 +1,25 @@
 import type { OpenCredential } from '../credentials/stored/credential.js'
+import { type AskedName, namesAt, secretPlaces } from './credential-names.js'
 import { parseAnswer } from './exact-json.js'
 import type { FormRequest, FormResponse, RequestTls } from './http-request.js'
+import { type Origins, type SourcedText, pointerOf, sourcedText, untypedLength } from './origins.js'
 import { SourceProblem } from './question.js'
+
+/** A call of a function that asks a REST service. */
+export interface RestCall {
+  readonly given: readonly unknown[]
+  /** Who made the texts in `given`. */
+  readonly origins: Origins
+}
 
 /** What the functions that ask REST services need of other parts. */
 export interface RestNeeds {
   send(request: FormRequest): Promise<FormResponse>
-  /** Finds a credential that the form names. @throws SourceProblem */
-  credential(name: string): Promise<OpenCredential>
-  /** Whether the author wrote this name into the expression. */
-  isWritten(name: string): boolean
-  jq(value: unknown, filter: string): Promise<unknown>
+  /** Opens the first credential that exists. @throws SourceProblem */
+  credential(names: readonly AskedName[]): Promise<OpenCredential>
+  jq(value: unknown, filter: SourcedText): Promise<unknown>
   readonly signal: AbortSignal
 }
-
-type Given = readonly unknown[]
 
 /**
  * `fn.fnRestBasic` and the other functions that ask REST services, by name. Their arguments: method, URL, body, who asks
@@ -22,52 +27,55 @@ type Given = readonly unknown[]
  * the sandbox sorts the answer. Secrets are put in here, so no script sees them.
  * @throws SourceProblem
  */
-export const REST_FUNCTIONS: Readonly<Record<string, (given: Given, needs: RestNeeds) => Promise<unknown>>> = {
-  async fnRestBasic(given, needs) {
-    const name = given[3]
-    if (isNothing(name)) return ask(given, {}, needs)
-    const used = await credentialFor(given, textOf(name, 'the name of the credential'), needs)
+export const REST_FUNCTIONS: Readonly<Record<string, (call: RestCall, needs: RestNeeds) => Promise<unknown>>> = {
+  async fnRestBasic(call, needs) {
+    if (isNothing(call.given[3])) return ask(call, {}, needs)
+    const used = await namedCredential(call, needs)
     // A client certificate proves who asks. The request needs no header for it.
     const headers: Record<string, string> = used.type === 'certificate' ? {} : { authorization: `Basic ${basic(used)}` }
-    return ask(given, headers, needs, tlsOf([used]))
+    return ask(call, headers, needs, tlsOf([used]))
   },
-  async fnRestJwt(given, needs) {
-    const token = given[3]
-    if (isNothing(token)) return ask(given, {}, needs)
-    const used: OpenCredential[] = []
-    const text = await withSecrets(textOf(token, 'the token'), given, needs, used)
-    return ask(given, { authorization: `${prefixOf(given)} ${text}` }, needs, tlsOf(used))
+  async fnRestJwt(call, needs) {
+    if (isNothing(call.given[3])) return ask(call, {}, needs)
+    const token = sourcedText(textOf(call.given[3], 'the token'), call.origins, '/3')
+    const { text, used } = await withSecrets(token, call, needs)
+    return ask(call, { authorization: `${prefixOf(call)} ${text}` }, needs, tlsOf(used))
   },
-  async fnRestJwtSecure(given, needs) {
-    const name = given[3]
-    if (isNothing(name)) return ask(given, {}, needs)
-    // Some forms give the whole result of fn.fnCredentials.
-    const named = typeof name === 'object' && name !== null && 'name' in name ? name.name : name
-    const used = await credentialFor(given, textOf(named, 'the name of the credential'), needs)
-    return ask(given, { authorization: `${prefixOf(given)} ${secretOf(used)}` }, needs, tlsOf([used]))
+  async fnRestJwtSecure(call, needs) {
+    if (isNothing(call.given[3])) return ask(call, {}, needs)
+    const used = await namedCredential(call, needs)
+    return ask(call, { authorization: `${prefixOf(call)} ${secretOf(used)}` }, needs, tlsOf([used]))
   },
   /** The text of a page. Arguments: URL and credential. Its pattern is applied in the sandbox, where no pattern runs long. */
-  async fnParseHtmlWithRegex([url, credential], needs) {
-    const page = await REST_FUNCTIONS.fnRestBasic?.(['get', url, '', credential], needs)
+  async fnParseHtmlWithRegex({ given: [url, credential], origins }, needs) {
+    const { '/0': ofUrl = [], '/1': ofCredential = [] } = origins.parts
+    const asked = {
+      given: ['get', url, '', credential],
+      origins: { ...origins, parts: { '/1': ofUrl, '/3': ofCredential } },
+    }
+    const page = await REST_FUNCTIONS.fnRestBasic?.(asked, needs)
     return typeof page === 'string' ? page : JSON.stringify(page ?? '')
   },
-  async fnRestAdvanced(given, needs) {
+  async fnRestAdvanced(call, needs) {
     const headers: Record<string, string> = {}
-    const used: OpenCredential[] = []
-    const asked = given[3]
+    const allUsed: OpenCredential[] = []
+    const asked = call.given[3]
     if (!isNothing(asked) && (typeof asked !== 'object' || Array.isArray(asked))) {
       throw new SourceProblem('the headers must be an object')
     }
     for (const [name, value] of Object.entries(asked ?? {})) {
       if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) throw new SourceProblem(`${name} is no name of a header`)
-      headers[name.toLowerCase()] = await withSecrets(String(value), given, needs, used)
+      const header = sourcedText(String(value), call.origins, pointerOf([3, name]))
+      const { text, used } = await withSecrets(header, call, needs)
+      headers[name.toLowerCase()] = text
+      allUsed.push(...used)
     }
-    return ask(given, headers, needs, tlsOf(used), given[6] === true)
+    return ask(call, headers, needs, tlsOf(allUsed), call.given[6] === true)
   },
 }
 
 async function ask(
-  given: Given,
+  { given, origins }: RestCall,
   headers: Readonly<Record<string, string>>,
   needs: RestNeeds,
   tls: RequestTls = {},
@@ -88,7 +96,7 @@ async function ask(
   })
   const data = dataOf(response, hasBigNumbers === true)
   if (isRaw) return { data, response_headers: response.headers }
-  return isNothing(filter) ? data : needs.jq(data, textOf(filter, 'the jq filter'))
+  return isNothing(filter) ? data : needs.jq(data, sourcedText(textOf(filter, 'the jq filter'), origins, '/4'))
 }
 
 /** The answer as a value: null when it is empty, else its JSON, or its text when it is no JSON. @throws SourceProblem */
@@ -103,42 +111,64 @@ function dataOf({ text, headers }: FormResponse, hasBigNumbers: boolean): unknow
   }
 }
 
-/** `base64(name)`, `username(name)` and `password(name)` in a header stand for parts of a credential. */
-const SECRET = /\b(base64|username|password)\(([^()]+)\)/gi
-
-/**
- * Replaces each {@link SECRET} in a text.
- * @param used each credential that was put in is added to it
- */
-async function withSecrets(text: string, given: Given, needs: RestNeeds, used: OpenCredential[]): Promise<string> {
-  let filled = ''
+/** Puts the parts of credentials into a text, at the places that its author wrote. */
+async function withSecrets(
+  given: SourcedText,
+  call: RestCall,
+  needs: RestNeeds,
+): Promise<{ readonly text: string; readonly used: readonly OpenCredential[] }> {
+  const used: OpenCredential[] = []
+  let text = ''
   let end = 0
-  for (const found of text.matchAll(SECRET)) {
-    const [all, part = '', name = ''] = found
-    // Only the form may write such a text. A person who types it into a field must not get a secret for it.
-    if (!needs.isWritten(name.trim())) {
-      throw new SourceProblem(`the credential ${name} is not named by the expression of the form`)
-    }
-    const credential = await credentialFor(given, name.trim(), needs)
+  for (const place of secretPlaces(given)) {
+    const credential = await credentialFor(call, [place], needs)
     used.push(credential)
-    filled += text.slice(end, found.index)
-    const kind = part.toLowerCase()
-    filled +=
-      kind === 'base64' ? basic(credential) : kind === 'username' ? (credential.user ?? '') : secretOf(credential)
-    end = found.index + all.length
+    text += given.text.slice(end, place.from)
+    if (place.kind === 'base64') text += basic(credential)
+    else text += place.kind === 'username' ? (credential.user ?? '') : secretOf(credential)
+    end = place.to
   }
-  return filled + text.slice(end)
+  return { text: text + given.text.slice(end), used }
 }
 
-/** Opens a credential. One that names a host is for that host only, so that no value in a URL sends it somewhere else. */
-async function credentialFor(given: Given, name: string, { credential }: RestNeeds): Promise<OpenCredential> {
-  const found = await credential(name)
-  const url = textOf(given[1], 'the URL')
-  const host = URL.canParse(url) ? new URL(url).hostname : null
-  if (found.host !== null && found.host.toLowerCase() !== host) {
+/** The credential that the fourth argument names: its name, or the whole result of `fn.fnCredentials`. */
+function namedCredential(call: RestCall, needs: RestNeeds): Promise<OpenCredential> {
+  const [, , , named] = call.given
+  const names = namesAt(named, call.origins, '/3')
+  if (typeof named !== 'string' && names.length === 0) textOf(null, 'the name of the credential')
+  return credentialFor(call, names, needs)
+}
+
+/**
+ * Opens a credential for a request. One that names a host is for that host only. One without a host goes only where no
+ * person could choose: a value that somebody typed may not decide which server gets a secret.
+ */
+async function credentialFor(call: RestCall, names: readonly AskedName[], needs: RestNeeds): Promise<OpenCredential> {
+  const found = await needs.credential(names)
+  const url = sourcedText(textOf(call.given[1], 'the URL'), call.origins, '/1')
+  const asked = URL.canParse(url.text) ? new URL(url.text) : null
+  if (found.host !== null && found.host.toLowerCase() !== asked?.hostname) {
     throw new SourceProblem(`the credential '${found.name}' is for the host ${found.host} only`)
   }
-  return found
+  if (asked === null || isServerUntyped(url, asked)) return found
+  if (found.host !== null && isOwnPort(asked, found.port)) return found
+  throw new SourceProblem(
+    `a value that somebody typed decides which server gets the credential '${found.name}': write the server into the expression, offer it as a choice, or set the host and port of the credential`,
+  )
+}
+
+/** Whether nobody typed the beginning of a URL, up to the end of its server. */
+function isServerUntyped(url: SourcedText, asked: URL): boolean {
+  const length = untypedLength(url)
+  if (length === url.text.length) return true
+  const beginning = /^\s*https?:\/\/[^/\\?#\s]+[/\\?#]/i.exec(url.text.slice(0, length))?.[0]
+  return beginning !== undefined && URL.canParse(beginning) && new URL(beginning).origin === asked.origin
+}
+
+/** Whether a URL goes to the port of a credential: the one that it names, or the usual port of https. */
+function isOwnPort(asked: URL, port: number | null): boolean {
+  if (asked.protocol !== 'https:') return false
+  return Number(asked.port === '' ? 443 : asked.port) === (port ?? 443)
 }
 
 function basic(credential: OpenCredential): string {
@@ -161,7 +191,7 @@ function tlsOf(used: readonly OpenCredential[]): RequestTls {
   }
 }
 
-function prefixOf(given: Given): string {
+function prefixOf({ given }: RestCall): string {
   return isNothing(given[6]) ? 'Bearer' : textOf(given[6], 'the prefix of the token')
 }
 

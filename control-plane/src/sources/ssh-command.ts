@@ -3,7 +3,9 @@ import { isIP } from 'node:net'
 import type { OpenCredential } from '../credentials/stored/credential.js'
 import { messageOf } from '../errors.js'
 import { type HostRules, bare, isHostIn } from './address-rules.js'
+import type { SourcedText } from './origins.js'
 import { SourceProblem } from './question.js'
+import { isCommandOfAuthor } from './ssh-command-text.js'
 import { runOverSsh } from './ssh-session.js'
 
 /** Where forms may run commands by ssh, and as whom. */
@@ -21,9 +23,7 @@ export interface SshCommand {
   readonly user: string
   /** A name or an address, and a port behind a colon if it is not 22. */
   readonly host: string
-  readonly command: string
-  /** The expression as the form has it. */
-  readonly template: string
+  readonly command: SourcedText
 }
 
 /**
@@ -41,16 +41,16 @@ export async function runSshCommand(
   const place = placeOf(asked.host)
   if (!isHostIn(settings.hosts, place.host)) throw new SourceProblem(`the host ${place.host} is not in FORM_SSH_HOSTS`)
   if (!/^[A-Za-z_][\w.-]*$/.test(asked.user)) throw new SourceProblem('the user must be one plain word')
-  if (!isWrittenCommand(asked)) {
+  if (!isCommandOfAuthor(asked.command)) {
     throw new SourceProblem(
-      'the command must be one text of the form. A value in it must be one plain word (letters, digits and _./:@%+=,-) and must not begin a command',
+      'only the form may write the command. A value in it must be one plain word (letters, digits and _./:@%+=,-) and must not choose a program: it stands behind the name of the program',
     )
   }
   const key = await keyOf(settings.credential, place.host, open)
   const knownHosts = await readFile(settings.knownHosts, 'utf8').catch((error: unknown) => {
     throw new SourceProblem(`the file of known hosts cannot be read (FORM_SSH_KNOWN_HOSTS): ${messageOf(error)}`)
   })
-  return runOverSsh({ ...place, user: asked.user, command: asked.command, key, knownHosts }, signal)
+  return runOverSsh({ ...place, user: asked.user, command: asked.command.text, key, knownHosts }, signal)
 }
 
 function placeOf(text: string): { readonly host: string; readonly port: number } {
@@ -60,34 +60,6 @@ function placeOf(text: string): { readonly host: string; readonly port: number }
   if (isHost && Number(port) >= 1 && Number(port) <= 65_535) return { host, port: Number(port) }
   throw new SourceProblem('the host must be a name or an address, and may have a port: web1.example.com:2222')
 }
-
-/**
- * Whether the author of the form wrote this command. Only the values of its placeholders may come from others, and each of
- * them must be one plain word. So no value becomes a command or an option.
- */
-function isWrittenCommand({ template, command }: SshCommand): boolean {
-  const texts = template.matchAll(/'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/gs)
-  for (const [, single, double] of texts) {
-    const written = (single ?? double ?? '').replace(/\\(.)/gs, (_, letter: string) => ESCAPES[letter] ?? letter)
-    const parts = written.split(/\$\([^()]*\)/)
-    if (beginsCommand(parts)) continue
-    const pattern = parts
-      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-      .join('(?:[\\w./:@%+=,][\\w./:@%+=,-]*)?')
-    if (new RegExp(`^${pattern}$`).test(command)) return true
-  }
-  return false
-}
-
-/**
- * Whether a placeholder is the first word of a command, or a part of it. The first word stands at the beginning of the text,
- * or after a character with which a shell begins another command. A value there would choose the program that is run.
- */
-function beginsCommand(parts: readonly string[]): boolean {
-  return parts.slice(0, -1).some((_, at) => /(^|[;&|(){}`!\n])\s*\S*$/.test(parts.slice(0, at + 1).join('x')))
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t' }
 
 async function keyOf(
   name: string | null,

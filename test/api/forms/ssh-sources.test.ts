@@ -100,12 +100,25 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
       'true && $(path)',
       'echo `$(path)`',
       '(x$(path))',
+      'sudo $(path)',
+      'sudo -u root $(path)',
+      'env A=1 $(path)',
+      'timeout 5 $(path)',
+      'find / -exec $(path) {} +',
     ]) {
       const got = await said(`fn.fnSsh('root','${host}','${command}')`, { path: 'id' })
-      expect([command, got]).toEqual([command, expect.objectContaining(why('must not begin a command'))])
+      expect([command, got]).toEqual([command, expect.objectContaining(why('must not choose a program'))])
     }
-    // A command that is put together elsewhere is none that the author wrote.
-    expect(await said(`fn.fnSsh('root','${host}','echo ' + '$(path)')`, { path: 'x' })).toMatchObject(why('one text'))
+    expect(await said(`fn.fnSsh('root','${host}','env timeout 5 echo $(path)')`, { path: 'x' })).toMatchObject({
+      value: ['x'],
+    })
+    // The author may put it together, but nobody else.
+    const joined = `fn.fnSsh('root','${host}','echo ' + '$(path)')`
+    expect(await said(joined, { path: 'x' })).toMatchObject({ value: ['x'] })
+    expect(await said(joined, { path: 'x; id' })).toMatchObject(why('only the form may write the command'))
+    expect(await said(`fn.fnSsh('root','${host}',$(path)) // 'id'`, { path: 'id' })).toMatchObject(
+      why('only the form may write the command'),
+    )
     const user = `fn.fnSsh('$(path)','${host}','id')`
     expect(await said(user, { path: '-oProxyCommand=id' })).toMatchObject(why('the user must be one plain word'))
     expect(await said(`fn.fnSsh('root','$(path)','id')`, { path: '-oProxyCommand=id' })).toMatchObject(

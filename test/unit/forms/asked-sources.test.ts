@@ -41,7 +41,14 @@ describe('a field with a query', () => {
       {
         kind: 'query',
         config: [{ name: 'db-x', type: 'mysql', port: 5 }, 'y', null],
-        written: JSON.stringify(config),
+        origins: {
+          isTyped: true,
+          parts: {
+            '/0/name': [[0, 3, 'author']],
+            '/0/type': [[0, 5, 'author']],
+            '/1': [],
+          },
+        },
         text: 'select $(a), $( b )',
         values: { a: 'x', b: 'y' },
         field: 'q',
@@ -80,7 +87,7 @@ describe('a field with a query', () => {
     const { questions, extravars } = await asked([field], {}, answer)
     expect(questions).toMatchObject([
       { kind: 'query' },
-      { kind: 'function', name: 'fnJq', given: [{ a: 5 }, '.a'], template: '', field: 'q' },
+      { kind: 'function', name: 'fnJq', given: [{ a: 5 }, '.a'], field: 'q' },
     ])
     expect(extravars.q).toBe('filtered')
     const empty = await asked([field], {}, good(null))
@@ -112,7 +119,6 @@ describe('an expression that asks', () => {
         kind: 'function',
         name: 'fnReadYamlFile',
         given: ['a.yml'],
-        template: "fn.fnReadYamlFile('a.yml')",
         field: 'e',
       },
     ])
@@ -130,18 +136,5 @@ describe('an expression that asks', () => {
     const { asked: questions, details } = await check(formOf([field({ runLocal: true })]), {})
     expect(questions).toBeUndefined()
     expect(details.validationErrors.e?.[0]?.description).toMatch(/^its expression failed: /)
-  })
-
-  test('shows whoever reads the question the texts of functions that are part of it, and no others', async () => {
-    const functions = "export const read = () => fn.fnReadYamlFile('own.yml')\nexport const other = () => 'else' + ''"
-    const { questions } = await asked(
-      [field({ expression: "fn.fnReadYamlFile('own.yml') || fnc.gone" })],
-      {},
-      good(1),
-      functions,
-    )
-    expect(questions).toMatchObject([{ template: "fn.fnReadYamlFile('own.yml') || fnc.gone\n'own.yml'" }])
-    const without = await asked([field({ expression: "fn.fnReadYamlFile('own.yml')" })], {}, good(1), functions)
-    expect(without.questions).toMatchObject([{ template: "fn.fnReadYamlFile('own.yml')" }])
   })
 })

@@ -2,12 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { CheckInput, CheckResult } from '../../../control-plane/src/forms/check/context.js'
 import { type Asking, createAskingChecks } from '../../../control-plane/src/forms/sandbox/asking-checks.js'
+import { ALL_TYPED } from '../../../control-plane/src/sources/origins.js'
 import type { Answer, Asked } from '../../../control-plane/src/sources/question.js'
 import { heldTimers } from '../../api/held-timers.js'
 
 const WAIT_MS = 5000
 const question = (name: string): Asked => ({
-  question: { kind: 'function', name, given: [], template: '' },
+  question: { kind: 'function', name, given: [], origins: ALL_TYPED },
   field: name,
   keepMs: null,
 })

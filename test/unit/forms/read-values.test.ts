@@ -158,8 +158,8 @@ describe('placeholders of a text', () => {
   })
 
   test('are replaced by texts, and other values by JSON', () => {
-    expect(fillText('<$(a)|$(n)|$(list)>', resolve)).toEqual({ complete: true, text: '<x|5|[1]>' })
-    expect(fillText('nothing', resolve)).toEqual({ complete: true, text: 'nothing' })
+    expect(fillText('<$(a)|$(n)|$(list)>', resolve)).toMatchObject({ complete: true, text: '<x|5|[1]>' })
+    expect(fillText('nothing', resolve)).toMatchObject({ complete: true, text: 'nothing' })
   })
 
   test('without a value stay, and the first that waits for a source is named before others', () => {

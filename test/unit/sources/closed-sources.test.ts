@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { Databases } from '../../../control-plane/src/databases/query-type.js'
 import type { Functions } from '../../../control-plane/src/sources/functions.js'
+import { ALL_TYPED } from '../../../control-plane/src/sources/origins.js'
 import type { Asked, Question } from '../../../control-plane/src/sources/question.js'
 import { createSources } from '../../../control-plane/src/sources/sources.js'
 import { heldTimers } from '../../api/held-timers.js'
+import { allWritten } from './origins.js'
 
 const STOPPING = { ok: false, reason: 'the service is stopping' }
 const asker = { mayUse: () => true, mayReuse: true }
 const asked = (name: string, keepMs: number | null = null): Asked => ({
-  question: { kind: 'function', name, given: [], template: `${name}()` },
+  question: { kind: 'function', name, given: [], origins: ALL_TYPED },
   field: 'f',
   keepMs,
 })
@@ -113,7 +115,7 @@ test('one source gets eight questions at a time, and others do not wait for it',
   const url = (host: string, path: number) => ['get', `https://${host}/${path}`]
   const rest = (host: string, path: number): Asked => ({
     ...asked(''),
-    question: { kind: 'function', name: 'fnRestBasic', given: url(host, path), template: '' },
+    question: { kind: 'function', name: 'fnRestBasic', given: url(host, path), origins: ALL_TYPED },
   })
   const open = Array.from({ length: 9 }, (_, path) => sources.ask(rest('one.test', path), askers))
   await calledTimes(calls, 8)
@@ -145,7 +147,7 @@ describe('a question to a database', () => {
   const query: Asked = {
     field: 'f',
     keepMs: null,
-    question: { kind: 'query', config: 'main', written: '"main"', text: 'select 1', values: { a: 1 } },
+    question: { kind: 'query', config: 'main', origins: allWritten('main'), text: 'select 1', values: { a: 1 } },
   }
 
   test('is refused without databases', async () => {
@@ -153,7 +155,7 @@ describe('a question to a database', () => {
   })
 
   test('is refused when a value chose a database that the asker may not use', async () => {
-    const chosen = { ...query, question: { ...query.question, written: '"$(x)"' } as Question }
+    const chosen = { ...query, question: { ...query.question, origins: ALL_TYPED } as Question }
     const databases = { ask: () => Promise.reject(new Error('not asked')), close: () => Promise.resolve() }
     expect(await held({}, databases).sources.ask(chosen, { ...asker, mayUse: () => false })).toEqual({
       ok: false,

@@ -1,6 +1,7 @@
 import { type Socket, createSocket } from 'node:dgram'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
+import { ALL_TYPED } from '../../../control-plane/src/sources/origins.js'
 import { createFunctions } from '../../../control-plane/src/sources/functions.js'
 
 const TYPES = { A: 1, NS: 2, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28, SRV: 33 }
@@ -62,7 +63,7 @@ function resolve(...given: unknown[]): Promise<unknown> {
     ssh: { hosts: parseHostRules(''), credential: null, knownHosts: '/nowhere' },
     nameServers: servers,
   })
-  const question = { kind: 'function', name: 'fnDnsResolve', given, template: '' } as const
+  const question = { kind: 'function', name: 'fnDnsResolve', given, origins: ALL_TYPED } as const
   return functions.call(question, { mayUse: () => true }, new AbortController().signal)
 }
 

@@ -8,6 +8,7 @@ import { parseHostRules } from '../../../control-plane/src/sources/address-rules
 import { sendRequest } from '../../../control-plane/src/sources/http-request.js'
 import { REST_FUNCTIONS } from '../../../control-plane/src/sources/rest-functions.js'
 import { RENEWED_CERTIFICATE, TEST_CERTIFICATE } from '../../support/test-certificate.js'
+import { allWritten } from './origins.js'
 
 /** A server with an authority of its own, which knows one client. */
 let server: Server
@@ -51,13 +52,15 @@ const CREDENTIALS: Record<string, OpenCredential> = {
 }
 
 const ask = (name: string, ...given: unknown[]) =>
-  REST_FUNCTIONS[name]?.(given, {
-    send: (request) => sendRequest({ allowed: parseHostRules('127.0.0.1'), denied: parseHostRules('') }, request),
-    credential: (wanted) => Promise.resolve(CREDENTIALS[wanted] as OpenCredential),
-    isWritten: () => true,
-    jq: () => Promise.resolve(null),
-    signal: new AbortController().signal,
-  })
+  REST_FUNCTIONS[name]?.(
+    { given, origins: allWritten(given) },
+    {
+      send: (request) => sendRequest({ allowed: parseHostRules('127.0.0.1'), denied: parseHostRules('') }, request),
+      credential: ([wanted]) => Promise.resolve(CREDENTIALS[wanted?.name ?? ''] as OpenCredential),
+      jq: () => Promise.resolve(null),
+      signal: new AbortController().signal,
+    },
+  )
 
 const BASIC = `Basic ${Buffer.from('sam:hush').toString('base64')}`
 

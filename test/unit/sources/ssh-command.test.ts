@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { OpenCredential } from '../../../control-plane/src/credentials/stored/credential.js'
 import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
 import { type SshCommand, type SshSettings, runSshCommand } from '../../../control-plane/src/sources/ssh-command.js'
+import { sourced } from './origins.js'
 
 const KEY: OpenCredential = {
   id: 1,
@@ -24,11 +25,14 @@ const SETTINGS: SshSettings = {
 /** What is said when all is well but the file of known hosts, which is read last. */
 const FINE = /the file of known hosts cannot be read \(FORM_SSH_KNOWN_HOSTS\)/
 
-function run(asked: Partial<SshCommand>, settings: Partial<SshSettings> = {}, key: OpenCredential | null = KEY) {
-  const command = asked.command ?? 'uptime'
+function run(
+  asked: Partial<SshCommand> & { readonly marked?: string },
+  settings: Partial<SshSettings> = {},
+  key: OpenCredential | null = KEY,
+) {
   return runSshCommand(
     { ...SETTINGS, ...settings },
-    { user: 'root', host: 'web1', command, template: `fn.fnSsh('root','web1','${command}')`, ...asked },
+    { user: 'root', host: 'web1', command: sourced(asked.marked ?? 'uptime'), ...asked },
     (name) => Promise.resolve(name === 'operations' ? key : null),
     new AbortController().signal,
   )
@@ -84,37 +88,73 @@ test.each(['', '-l', '1a', 'a b', 'a;b', 'a\nb'])('the user must be one plain wo
   await expect(run({ user })).rejects.toThrow('the user must be one plain word')
 })
 
-describe('the command', () => {
-  const REFUSED = 'the command must be one text of the form'
-  const runs = (text: string, command: string) => run({ command, template: `fn.fnSsh('root', "web1", ${text})` })
-
+describe('the command, in which «…» was typed', () => {
   test.each([
-    ["'ls -l /srv'", 'ls -l /srv'],
-    ['"ls -l /srv"', 'ls -l /srv'],
-    [`'echo \\'a\\tb\\n\\''`, "echo 'a\tb\n'"],
-    ["'ls $(path)'", 'ls /srv/a-1.txt'],
-    ["'ls $(path)'", 'ls '],
-    ["'ls $(path) $(more)'", 'ls a b'],
-    ["'du -s /srv/$(path)/[x]'", 'du -s /srv/a/[x]'],
-  ])('that the form writes as %s may be %j', async (text, command) => {
-    await expect(runs(text, command)).rejects.toThrow(FINE)
+    'ls -l /srv',
+    "echo 'a\tb\n'",
+    'ls «/srv/a-1.txt»',
+    'ls «»',
+    'ls «a» «b»',
+    'du -s /srv/«a»/[x]',
+    'sudo systemctl restart «nginx»',
+    'sudo -u root systemctl restart «nginx»',
+    'cd /srv && LANG=C ls «a»',
+    'timeout 5 ls «a»',
+    'nice env LANG=C du «a»',
+    'bash /srv/run.sh «a»',
+    'docker restart «web»',
+    'docker exec web ls «a»',
+    'find /srv -name «a» -exec rm {} +',
+    'rsync -e ssh «a» /srv',
+    'tar -cf /tmp/«a».tar /srv',
+    'grep -e x «a»',
+    'cat /srv/x | grep «a»',
+    'if test -e «a»; then ls «a»; fi',
+  ])('may be %s', async (marked) => {
+    await expect(run({ marked })).rejects.toThrow(FINE)
   })
 
   test.each([
-    ["'ls -l /srv'", 'ls -l /srv; id'],
-    ["'ls -l /srv'", 'x ls -l /srv'],
-    ["'ls $(path)'", 'ls a b'],
-    ["'ls $(path)'", 'ls -rf'],
-    ["'ls $(path)'", 'ls a;id'],
-    ["'ls $(path)x'", 'ls -x'],
-    ["'du /srv/.x'", 'du /srv/ax'],
-    ["'$(path)'", 'id'],
-    ["'x$(path)'", 'xid'],
-    ["'true; $(path)'", 'true; id'],
-    ["'true && $(path)'", 'true && id'],
-    ["'echo a\\n$(path)'", 'echo a\nid'],
-  ])('that the form writes as %s may not be %j', async (text, command) => {
-    await expect(runs(text, command)).rejects.toThrow(REFUSED)
+    ['another command behind it', 'ls «/srv; id»'],
+    ['two words', 'ls «a b»'],
+    ['an option', 'ls «-rf»'],
+    ['an option in the middle', 'ls «-»x'],
+    ['all of it', '«id»'],
+    ['the program', '«id» -a'],
+    ['a part of the program', 'x«id»'],
+    ['the end of the path of a program', '/usr/bin/«id»'],
+    ['a program behind ;', 'true; «id»'],
+    ['a program behind &&', 'true && «id»'],
+    ['a program in the next line', 'echo a\n«id»'],
+    ['a program behind sudo', 'sudo «id»'],
+    ['a program behind the path of sudo', '/usr/bin/sudo «id»'],
+    ['a program behind quotes', '"sudo" «id»'],
+    ['a program behind sudo and an option', 'sudo -n «id»'],
+    ['a program behind sudo and a user', 'sudo -u root «id»'],
+    ['a program behind sudo and --', 'sudo -- «id»'],
+    ['a program behind env', 'env A=1 «id»'],
+    ['a program behind a variable', 'A=1 «id»'],
+    ['a variable for programs', 'PATH=/tmp/«a» ls'],
+    ['a variable for programs, exported', 'export LD_PRELOAD=«a»; ls'],
+    ['a program behind several', 'sudo nice -n 5 timeout 5 «id»'],
+    ['a program behind timeout', 'timeout «5» id'],
+    ['a program behind xargs', 'ls | xargs «id»'],
+    ['a script', 'bash «a»'],
+    ['code of a shell', 'bash -c «id»'],
+    ['code of a shell in quotes', "sh -c '«id»'"],
+    ['a program behind sudo in quotes', "sh -c 'sudo «id»'"],
+    ['a program behind if', 'if «id»; then true; fi'],
+    ['a program behind do', 'for a in 1; do «id»; done'],
+    ['a program behind -exec', 'find /srv -exec «id» {} +'],
+    ['a program of rsync', 'rsync -e «id» a b'],
+    ['a program of rsync behind =', 'rsync --rsh=«id» a b'],
+    ['a program of tar', 'tar -cf a.tar --use-compress-program «id» /srv'],
+    ['a program of ssh', 'ssh -o ProxyCommand=«id» web1'],
+    ['a program in a container', 'docker exec web «id»'],
+    ['a program in a container, with an option', 'sudo docker exec -i web «id»'],
+    ['a program in a namespace', 'ip netns exec blue «id»'],
+  ])('may not have %s: %s', async (_, marked) => {
+    await expect(run({ marked })).rejects.toThrow('only the form may write the command')
   })
 })
 

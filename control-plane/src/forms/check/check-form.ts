@@ -44,7 +44,7 @@ export function checkForm(
     openDefaults: new Set(),
     inDeletedRow: false,
     passwords: new Set(),
-    textsOfFunctions: (input.functions?.match(TEXTS) ?? []).filter((text) => text.length > 2),
+    sentValues: input.sentValues ?? {},
     place: [],
     rowsToShow: new Set(input.rowsToShow?.map(placeKeyOf)),
     shownRows: [],
@@ -86,9 +86,6 @@ export function checkForm(
   const asked = context.asked.size > 0 ? { asked: [...context.asked.values()] } : {}
   return { details: together(details), extravars, credentials, passwords: [...context.passwords], ...shown, ...asked }
 }
-
-/** Texts in quotes. */
-const TEXTS = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g
 
 /** Reports uploads under keys that name no file field. */
 function unknownUploads(input: CheckInput): CheckDetails {

@@ -1,11 +1,17 @@
+import { type Origin, type OriginPart, type Origins, pointerOf } from '../../sources/origins.js'
 import { type Answer, type Question, questionKeyOf } from '../../sources/question.js'
 import type { Field, FieldSource } from '../fields/field.js'
-import { fillScript } from '../values/fill-script.js'
-import { type Missing, fillText, findPlaceholders, missingOf, resolvePlaceholder } from '../values/placeholders.js'
+import { fillScript, textInScript } from '../values/fill-script.js'
+import {
+  type Missing,
+  type Resolve,
+  fillText,
+  findPlaceholders,
+  missingOf,
+  resolvePlaceholder,
+} from '../values/placeholders.js'
 import { isPlainObject } from '../values/plain.js'
-import { callsOwnFunctions } from '../fields/server-functions.js'
-import type { CheckContext } from './context.js'
-import type { AskInScript } from './evaluator.js'
+import type { AskInScript, FilledValue } from './evaluator.js'
 import { type FieldValue, valueIs, waitingFor, waitingForValue } from './field-value.js'
 import type { Scope } from './scope-type.js'
 
@@ -31,8 +37,9 @@ export function runSource(field: Field, source: ComputedSource, scope: Scope): F
       ? runQuery(field, source, scope)
       : runFieldScript(field, source.expression, scope, 'stop at missing', true)
   if (computed.waiting !== null || source.jq === null || computed.value === undefined) return computed
-  const filter: Question = { kind: 'function', name: 'fnJq', given: [computed.value, source.jq], template: '' }
-  return answered(ask(field, filter, scope))
+  const origins: Origins = { parts: { '/1': [[0, source.jq.length, 'author']] }, isTyped: true }
+  const filter: Question = { kind: 'function', name: 'fnJq', given: [computed.value, source.jq], origins }
+  return answered(ask(field, filter, scope), computed.origin)
 }
 
 /**
@@ -42,42 +49,46 @@ export function runSource(field: Field, source: ComputedSource, scope: Scope): F
 function runQuery(field: Field, source: Extract<FieldSource, { kind: 'query' }>, scope: Scope): FieldValue {
   const values: Record<string, unknown> = {}
   let missing: Missing | null = null
+  let isTyped = false
   for (const { inside } of findPlaceholders(source.query)) {
     const resolved = resolvePlaceholder(inside, (path) => scope.resolve(path))
     if (!resolved.known && !field.ignoreIncomplete) missing = missingOf(missing, inside, resolved)
+    isTyped ||= resolved.known && resolved.origin === undefined
     values[inside] = resolved.value ?? null
   }
   if (missing !== null) return waitingForValue(missing)
-  const config = filledConfig(source.config, scope)
+  const parts: Record<string, readonly OriginPart[]> = {}
+  const config = filledConfig(source.config, scope, parts)
   if ('missing' in config) return waitingForValue(config.missing)
-  const written = JSON.stringify(source.config ?? null)
-  return answered(ask(field, { kind: 'query', config: config.value, written, text: source.query, values }, scope))
+  const origins: Origins = { parts, isTyped: true }
+  const question: Question = { kind: 'query', config: config.value, origins, text: source.query, values }
+  return answered(ask(field, question, scope), isTyped ? undefined : 'service')
 }
 
-/** A name in `dbConfig` may contain placeholders. */
-function filledConfig(config: unknown, scope: Scope): { readonly value: unknown } | { readonly missing: Missing } {
+/**
+ * A name in `dbConfig` may contain placeholders.
+ * @param parts who made its texts is added to it
+ */
+function filledConfig(
+  config: unknown,
+  scope: Scope,
+  parts: Record<string, readonly OriginPart[]>,
+  path: readonly string[] = [],
+): { readonly value: unknown } | { readonly missing: Missing } {
   if (typeof config === 'string') {
-    const filled = fillText(config, (path) => scope.resolve(path))
-    return filled.complete ? { value: filled.text } : { missing: filled.missing }
+    const filled = fillText(config, (steps) => scope.resolve(steps))
+    if (!filled.complete) return { missing: filled.missing }
+    parts[pointerOf(path)] = filled.parts
+    return { value: filled.text }
   }
   if (!Array.isArray(config) && !isPlainObject(config)) return { value: config }
   const entries: [string, unknown][] = []
   for (const [key, entry] of Object.entries(config)) {
-    const filled = filledConfig(entry, scope)
+    const filled = filledConfig(entry, scope, parts, [...path, key])
     if ('missing' in filled) return filled
     entries.push([key, filled.value])
   }
   return { value: Array.isArray(config) ? entries.map(([, entry]) => entry) : Object.fromEntries(entries) }
-}
-
-/**
- * What an installation's own functions have in quotes, as far as it is a part of a question. Whoever runs the service wrote
- * it, as the author of a form writes an expression.
- */
-function ownTexts(script: string, given: readonly unknown[], { textsOfFunctions }: CheckContext): readonly string[] {
-  if (textsOfFunctions.length === 0 || !callsOwnFunctions(script)) return []
-  const asked = JSON.stringify(given)
-  return [...new Set(textsOfFunctions)].filter((text) => asked.includes(JSON.stringify(text.slice(1, -1)).slice(1, -1)))
 }
 
 /** The answer, if it is known already. Otherwise the question is collected, and asked outside of the check. */
@@ -88,9 +99,13 @@ function ask(field: Field, question: Question, { context }: Scope): Answer | nul
   return answer
 }
 
-function answered(answer: Answer | null): FieldValue {
+function answered(answer: Answer | null, origin: Origin | undefined): FieldValue {
   if (answer === null) return waitingFor(ASKING, true)
-  return answer.ok ? valueIs(answer.value ?? undefined) : waitingFor(answer.reason)
+  return answer.ok ? madeBy(origin, answer.value ?? undefined) : waitingFor(answer.reason)
+}
+
+function madeBy(origin: Origin | undefined, value: unknown): FieldValue {
+  return valueIs(value, origin === undefined ? {} : { origin })
 }
 
 /**
@@ -106,21 +121,37 @@ export function runFieldScript(
   isServer = false,
 ): FieldValue {
   const mayMiss = field.ignoreIncomplete || missing === 'allow missing'
-  const filled = fillScript(script, (path) => scope.resolve(path), mayMiss)
+  const resolve: Resolve = (path) => scope.resolve(path)
+  const marked = isServer ? scope.context.evaluator.mark(script, (inside) => untypedValue(inside, resolve)) : script
+  const filled = fillScript(marked, resolve, mayMiss)
   if (!filled.complete) return waitingForValue(filled.missing)
   const { context, parent } = scope
+  const namesParent = filled.text.includes('__parent__')
+  const isTyped = namesParent || hasTypedValue(script, resolve)
   context.at(field.name)
-  const askInScript: AskInScript = (name, given) => {
-    const template = [script, ...ownTexts(script, given, context)].join('\n')
-    const answer = ask(field, { kind: 'function', name, given, template }, scope)
+  const askInScript: AskInScript = (name, given, parts) => {
+    const answer = ask(field, { kind: 'function', name, given, origins: { parts, isTyped } }, scope)
     return answer === null ? null : answer.ok ? { ok: answer.value } : { reason: answer.reason }
   }
   const result = context.evaluator.evaluate(
     filled.text,
-    filled.text.includes('__parent__') ? parent.object(filled.text) : {},
+    namesParent ? parent.object(filled.text) : {},
     isServer,
     isServer ? askInScript : undefined,
   )
-  if (result.ok) return valueIs(result.value ?? undefined)
+  if (result.ok) return madeBy(isTyped ? undefined : 'service', result.value ?? undefined)
   return result.isAsking === true ? waitingFor(ASKING, true) : waitingFor(`its expression failed: ${result.reason}`)
+}
+
+/** Whether a person may have typed a value that goes into a script. */
+function hasTypedValue(script: string, resolve: Resolve): boolean {
+  return findPlaceholders(script).some(({ inside }) => {
+    const { known, origin } = resolvePlaceholder(inside, resolve)
+    return known && origin === undefined
+  })
+}
+
+function untypedValue(inside: string, resolve: Resolve): FilledValue | null {
+  const { known, value, origin } = resolvePlaceholder(inside, resolve)
+  return known && origin !== undefined ? { text: textInScript(value), origin } : null
 }

@@ -23,6 +23,8 @@ export interface CheckInput {
   readonly uploads: Readonly<Record<string, LaunchUpload>>
   /** `varsFiles` of the form, over the constants of the configuration. */
   readonly constants: PlainObject
+  /** Values that the caller sent for placeholders, by their names. They come before constants of the same names. */
+  readonly sentValues?: PlainObject
   /** The value of `$(__user__.…)`. */
   readonly user: PlainObject
   /** Milliseconds. */
@@ -65,8 +67,8 @@ export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' 
    * checked.
    */
   readonly inDeletedRow: boolean
-  /** The texts in quotes in the file with the functions of the installation, with their quotes. */
-  readonly textsOfFunctions: readonly string[]
+  /** Values that the caller sent for placeholders. */
+  readonly sentValues: PlainObject
   /** The answers of sources, by the keys of the questions. */
   readonly answers: ReadonlyMap<string, Answer>
   /** Collects the questions that have no answer yet, by their keys. */

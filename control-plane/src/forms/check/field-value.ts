@@ -1,3 +1,4 @@
+import type { Origin } from '../../sources/origins.js'
 import type { Missing } from '../values/placeholders.js'
 import type { VerifiedUpload } from '../values/uploads.js'
 import type { RowError, ValidationError } from './report.js'
@@ -21,6 +22,8 @@ export interface FieldValue {
   readonly uploadProblem: ValidationError | null
   /** The options of a field with choices. */
   readonly choices?: readonly unknown[]
+  /** Who made the value; undefined: a person may have typed it. */
+  readonly origin?: Origin
 }
 
 const NOTHING: FieldValue = {

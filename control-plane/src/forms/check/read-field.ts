@@ -51,7 +51,7 @@ function readExpression(field: Field, scope: Scope): FieldValue {
   if (isSent) return valueIs(scope.sent[field.name] ?? undefined)
   switch (field.source.kind) {
     case 'constant':
-      return valueIs(field.source.value)
+      return valueIs(field.source.value, { origin: 'author' })
     case 'local':
     case 'server':
     case 'query': {
@@ -87,7 +87,9 @@ function readChoice(field: Field, scope: Scope): FieldValue {
   if (options === null) return waitingFor('its options are no list')
   const chosen = choose(field, options, given.value)
   const choices = { choices: options }
-  if (chosen.ok) return valueIs(chosen.value, choices)
+  // The chosen option is that of the list, whatever was sent.
+  const origin = source.kind === 'constant' ? 'service' : computed?.origin
+  if (chosen.ok) return valueIs(chosen.value, { ...choices, ...(origin === undefined ? {} : { origin }) })
   // A default that is not an option (any more) chooses nothing. Only a sent value can be an error.
   if (!Object.hasOwn(scope.sent, field.name)) return valueIs(undefined, choices)
   if (field.editable && source.kind === 'query') return valueIs(given.value ?? undefined, choices)

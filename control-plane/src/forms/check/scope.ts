@@ -3,6 +3,7 @@ import type { PathStep } from '../fields/model-path.js'
 import { columnOf } from '../values/choices.js'
 import { type Resolved } from '../values/placeholders.js'
 import { type PlainObject, isPlainObject, partOf } from '../values/plain.js'
+import type { Origin } from '../../sources/origins.js'
 import { type FieldValue, HIDDEN, waitingFor } from './field-value.js'
 import { type CheckContext, type ParentValues } from './context.js'
 import { createFindings } from './findings.js'
@@ -66,11 +67,11 @@ export function createScope(
     if (root === '__user__') return resolved(partOf(context.user, rest))
     if (root === '__parent__') return rest.length === 0 ? NOT_FOUND : parent.resolve(rest)
     const field = typeof root === 'string' ? byName.get(root) : undefined
-    if (!field) return resolved(partOf(context.constants, path))
-    const { value, waiting, isAsking } = valueOf(field)
+    if (!field) return constantOrSent(path, context)
+    const { value, waiting, isAsking, origin } = valueOf(field)
     if (waiting !== null) return isAsking ? NOT_ANSWERED : NOT_FOUND
-    if (rest.length > 0) return resolved(belowOf(value, rest))
-    return resolved(asPlaceholder && field.type === 'enum' ? placeholderOf(field, value) : value)
+    if (rest.length > 0) return resolved(belowOf(value, rest), origin)
+    return resolved(asPlaceholder && field.type === 'enum' ? placeholderOf(field, value) : value, origin)
   }
 
   const scope: Scope = {
@@ -114,8 +115,15 @@ const NOT_FOUND: Resolved = { known: false, value: undefined }
 
 const NOT_ANSWERED: Resolved = { ...NOT_FOUND, isAsking: true }
 
-function resolved(value: unknown): Resolved {
-  return { known: value !== undefined, value }
+function resolved(value: unknown, origin?: Origin): Resolved {
+  return { known: value !== undefined, value, ...(origin === undefined ? {} : { origin }) }
+}
+
+/** A name that no field has: a value that the caller sent for a placeholder, or a constant. */
+function constantOrSent(path: readonly PathStep[], { sentValues, constants }: CheckContext): Resolved {
+  const [root] = path
+  if (typeof root === 'string' && Object.hasOwn(sentValues, root)) return resolved(partOf(sentValues, path))
+  return resolved(partOf(constants, path), 'author')
 }
 
 function notePassword({ passwords }: CheckContext, value: unknown): void {

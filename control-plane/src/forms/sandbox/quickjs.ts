@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { type QuickJSContext, newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
 import type { AskInScript, Evaluated, Evaluator } from '../check/evaluator.js'
 import { callsOwnFunctions } from '../fields/server-functions.js'
+import { type OriginMarks, createOriginMarks } from './origin-marks.js'
 import { giveOwnFunctions } from './own-functions.js'
 import { runInEngine } from './run-script.js'
 import { type ScriptContext, makeScriptContext } from './script-context.js'
+import { type HandedOver, readScript } from './script-origins.js'
 import { TIME_FUNCTION, timePrelude } from './host/prelude-time.js'
 import { createHostIntl } from './host/intl.js'
 
@@ -58,7 +61,29 @@ export async function loadQuickJs(locale: string | null = null): Promise<OpenEva
   const prepare = () => {
     ready ??= makeScriptContext(engine, intl)
   }
-  return Object.assign((now: number, functions?: string) => openEvaluator(take, now, functions), { prepare })
+  const readFunctions = createFunctionsReader()
+  return Object.assign(
+    (now: number, functions?: string) =>
+      openEvaluator(take, now, functions === undefined ? null : { text: functions, read: readFunctions(functions) }),
+    { prepare },
+  )
+}
+
+/** The file with the functions of an installation, and what it hands over to the functions that ask. */
+interface OwnFunctions {
+  readonly text: string
+  readonly read: HandedOver
+}
+
+const NOTHING_READ: HandedOver = { texts: [], others: [], placeholders: [], handing: new Map() }
+
+/** Reads `functions.js`. The file is the same in nearly all checks. */
+function createFunctionsReader(): (text: string) => HandedOver {
+  let last: { readonly text: string; readonly read: HandedOver } | null = null
+  return (text) => {
+    if (last?.text !== text) last = { text, read: readScript(text, true, new Map()) ?? NOTHING_READ }
+    return last.read
+  }
 }
 
 /** The answer for a script that asks without permission. */
@@ -66,7 +91,8 @@ const MAY_NOT_ASK: AskInScript = (name) => ({
   reason: `fn.${name} asks a source, which only an expression of a field without runLocal can`,
 })
 
-function openEvaluator(take: () => ScriptContext, now: number, functions: string | undefined): QuickJsEvaluator {
+function openEvaluator(take: () => ScriptContext, now: number, functions: OwnFunctions | null): QuickJsEvaluator {
+  const marks = createOriginMarks(`hf${randomBytes(12).toString('hex')}`)
   let scripts: ScriptContext | null = null
   /** Patterns have their own context, so that no expression can change the meaning of `test` there. */
   let patterns: QuickJSContext | null = null
@@ -79,10 +105,11 @@ function openEvaluator(take: () => ScriptContext, now: number, functions: string
   let isAsking = false
 
   function answerScript(question: string): string {
-    const [name, given] = JSON.parse(question) as [string, unknown[]]
-    const answer = ask(name, given)
+    const [name, marked] = JSON.parse(question) as [string, unknown[]]
+    const { value, parts } = marks.read(marked)
+    const answer = ask(name, value as unknown[], parts)
     if (answer === null) isAsking = true
-    return JSON.stringify(answer ?? { pending: true })
+    return JSON.stringify(answer === null ? { pending: true } : withMarks(name, answer, marks))
   }
 
   function contextFor(kind: 'expressions' | 'patterns'): QuickJSContext {
@@ -104,15 +131,16 @@ function openEvaluator(take: () => ScriptContext, now: number, functions: string
     ticks = 0
     began = performance.now()
     try {
-      return resultOf(run(contextFor(kind)))
+      const result = run(contextFor(kind))
+      return resultOf(typeof result === 'string' ? marks.strip(result) : result)
     } catch (error) {
       // After a trap of WebAssembly the engine cannot be used any more. Errors of the script itself are plain errors.
       if (error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')) broken = true
-      return { ok: false, reason: messageOf(error) }
+      return { ok: false, reason: marks.strip(messageOf(error)) }
     }
   }
 
-  const loadFor = createExtras(functions, (run) => bounded('expressions', run))
+  const loadFor = createExtras(functions, marks, (run) => bounded('expressions', run))
 
   return {
     evaluate(script, parent, isExpression = false, asking = MAY_NOT_ASK) {
@@ -125,6 +153,7 @@ function openEvaluator(take: () => ScriptContext, now: number, functions: string
       // A script without its answer may have gone on. Then its result does not count.
       return isAsking ? { ok: false, reason: 'it asks a source', isAsking } : result
     },
+    mark: (script, valueOf) => marks.markScript(script, functions?.read.handing ?? new Map(), valueOf),
     matches(pattern, text) {
       const script = `JSON.stringify(new RegExp(${JSON.stringify(pattern)}).test(${JSON.stringify(text)}))`
       return bounded('patterns', (context) => runInEngine(context, script))
@@ -143,24 +172,33 @@ function openEvaluator(take: () => ScriptContext, now: number, functions: string
   }
 }
 
+/** What `fn.fnCredentials` gives names a secret in the place of it. Only the service can have made that text. */
+function withMarks(name: string, answer: object, marks: OriginMarks): object {
+  if (name !== 'fnCredentials' || !('ok' in answer)) return answer
+  const { ok } = answer
+  if (typeof ok !== 'object' || ok === null || !('password' in ok) || typeof ok.password !== 'string') return answer
+  return { ok: { ...ok, password: marks.markText(ok.password, 'author') } }
+}
+
 /**
  * Makes the function that loads what few scripts need, when the first script names it: times, and the functions of the
  * installation. It gives what went wrong, or null.
  */
 function createExtras(
-  functions: string | undefined,
+  functions: OwnFunctions | null,
+  marks: OriginMarks,
   run: (load: (context: QuickJSContext) => unknown) => Evaluated,
 ): (script: string) => Evaluated | null {
   let hasTime = false
   let own: Evaluated | null = null
   return (script) => {
-    const called = callsOwnFunctions(script) ? (functions ?? '') : ''
-    if (!hasTime && (script + called).includes(TIME_FUNCTION)) {
+    const called = callsOwnFunctions(script) ? functions : null
+    if (!hasTime && (script + (called?.text ?? '')).includes(TIME_FUNCTION)) {
       hasTime = true
       run((context) => runInEngine(context, timePrelude()))
     }
-    if (functions === undefined || called === '') return null
-    own ??= run((context) => giveOwnFunctions(context, functions))
+    if (called === null || called.text === '') return null
+    own ??= run((context) => giveOwnFunctions(context, marks.markFunctions(called.text, called.read)))
     return own.ok ? null : own
   }
 }

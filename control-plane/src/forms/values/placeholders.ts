@@ -1,3 +1,4 @@
+import type { Origin, OriginPart } from '../../sources/origins.js'
 import { parsePath, type PathStep } from '../fields/model-path.js'
 
 /** `$(field)`, `$(field.column)`, `$(field[0].name)`, `$(CONSTANT.path)`, `$(__user__.x)`, `$(__parent__.x)`. */
@@ -9,6 +10,8 @@ export interface Resolved {
   readonly value: unknown
   /** There is none because a source has not answered yet. */
   readonly isAsking?: boolean
+  /** Who made it; undefined: a person may have typed it. */
+  readonly origin?: Origin
 }
 
 /** A placeholder that has no known value. */
@@ -23,7 +26,7 @@ export type Resolve = (path: readonly PathStep[]) => Resolved
 
 /** A text with its placeholders replaced, or one that could not be: the first one that waits for a source, or else the first. */
 export type Filled =
-  | { readonly complete: true; readonly text: string }
+  | { readonly complete: true; readonly text: string; readonly parts: readonly OriginPart[] }
   | { readonly complete: false; readonly text: string; readonly missing: Missing }
 
 /** A placeholder in a text, and its place. */
@@ -60,18 +63,26 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined')
 }
 
-/** Replaces the placeholders of a plain text. A placeholder without a known value stays unchanged. */
+/**
+ * Replaces the placeholders of a plain text. A placeholder without a known value stays unchanged. The parts of the result say
+ * which of it the author wrote, and which values nobody typed.
+ */
 export function fillText(text: string, resolve: Resolve): Filled {
   let filled = ''
   let end = 0
   let missing: Missing | null = null
+  const parts: OriginPart[] = []
+  const add = (piece: string, origin: Origin | undefined) => {
+    if (origin !== undefined && piece !== '') parts.push([filled.length, filled.length + piece.length, origin])
+    filled += piece
+  }
   for (const found of findPlaceholders(text)) {
     const resolved = resolvePlaceholder(found.inside, resolve)
     if (!resolved.known) missing = missingOf(missing, found.inside, resolved)
-    filled += text.slice(end, found.start)
-    filled += resolved.known ? textOf(resolved.value) : text.slice(found.start, found.end)
+    add(text.slice(end, found.start), 'author')
+    add(resolved.known ? textOf(resolved.value) : text.slice(found.start, found.end), resolved.origin)
     end = found.end
   }
-  filled += text.slice(end)
-  return missing === null ? { complete: true, text: filled } : { complete: false, text: filled, missing }
+  add(text.slice(end), 'author')
+  return missing === null ? { complete: true, text: filled, parts } : { complete: false, text: filled, missing }
 }
