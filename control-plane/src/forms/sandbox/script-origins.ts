@@ -61,11 +61,9 @@ type FunctionNode = FunctionExpression | ArrowFunctionExpression
  * @returns null when the script cannot be read
  */
 export function readScript(script: string, isModule: boolean, handing: HandingFunctions): HandedOver | null {
-  const plain = withoutPlaceholders(script)
-  const program = parsed(plain, isModule)
-  if (program === null) return null
-  const { offset, root } = program
-  const found = createFinder(root, handing)
+  const walked = walkedFrom(withoutPlaceholders(script), isModule, handing)
+  if (walked === null) return null
+  const { offset, found } = walked
   const inScript = (range: ScriptRange): ScriptRange => ({ start: range.start - offset, end: range.end - offset })
   const texts = found.texts.map(inScript)
   const known = new Set(texts.map(({ start }) => start))
@@ -92,23 +90,19 @@ function withoutPlaceholders(script: string): string {
 }
 
 /** Reads the script as the sandbox does: as an expression if that is possible. */
-function parsed(script: string, isModule: boolean): { readonly root: Program; readonly offset: number } | null {
+function walkedFrom(script: string, isModule: boolean, handing: HandingFunctions) {
   const options = {
     ecmaVersion: 'latest',
     sourceType: isModule ? 'module' : 'script',
     allowAwaitOutsideFunction: true,
   } as const
-  const ways = isModule
-    ? [{ text: script, offset: 0 }]
-    : [
-        { text: `(${script}\n)`, offset: 1 },
-        { text: script, offset: 0 },
-      ]
+  const asItIs = { text: script, offset: 0 }
+  const ways = isModule ? [asItIs] : [{ text: `(${script}\n)`, offset: 1 }, asItIs]
   for (const { text, offset } of ways) {
     try {
-      return { root: parse(text, options), offset }
+      return { found: createFinder(parse(text, options), handing), offset }
     } catch {
-      // The next way, or none: a script that cannot be read has no texts that count as written.
+      // The next way, or none: no text counts as written in a script that cannot be read or is nested too deep.
     }
   }
   return null
