@@ -1,20 +1,17 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
-import { type Document, LineCounter, isNode, parseDocument, visit } from 'yaml'
-import { isExactNumeral } from '@holdfast/protocol'
+import { isNode } from 'yaml'
+import { messageOf } from './errors.js'
+import { composeYaml } from './yaml-document.js'
+import { YamlProblem } from './yaml-problem.js'
+import { checkYamlValues } from './yaml-values.js'
 
-/** A mistake in a YAML text that a person must correct. */
-export class YamlProblem extends Error {
-  override readonly name = 'YamlProblem'
+export { MAX_YAML_CHARACTERS } from './yaml-document.js'
+export { YamlProblem } from './yaml-problem.js'
 
-  constructor(
-    /** Counted from 1. */
-    readonly line: number,
-    readonly reason: string,
-  ) {
-    super(`line ${line}: ${reason}`)
-  }
-}
+/** For how long the reading of a file keeps the thread, in milliseconds. */
+const TURN_MS = 10
 
 /** The values of a YAML text, with the lines where they stand. */
 export interface YamlText {
@@ -24,54 +21,61 @@ export interface YamlText {
 }
 
 /**
- * Reads one YAML document. The library bounds aliases, so they cannot fill the memory.
- * @throws YamlProblem
+ * Reads one YAML document. Every YAML text of people and of files comes through here. Its characters, words, levels,
+ * aliases and values are counted before anything is made from it (`yaml-document.ts`, `yaml-values.ts`).
+ * @throws YamlProblem, and nothing else
  */
 export function readYaml(text: string): YamlText {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
-  const [error] = document.errors
-  if (error) throw new YamlProblem(lines.linePos(error.pos[0]).line, error.message)
-  const inexact = inexactNumber(document)
-  if (inexact) {
-    const reason = `the number ${inexact.source} cannot be kept digit by digit: put it in quotes`
-    throw new YamlProblem(lines.linePos(inexact.offset).line, reason)
-  }
-
-  function lineOf(path: readonly (string | number)[]): number {
-    for (let length = path.length; length >= 0; length -= 1) {
-      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)
-      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
-    }
-    return 1
-  }
-
-  try {
-    return { value: document.toJS() as unknown, lineOf }
-  } catch (problem) {
-    throw new YamlProblem(1, problem instanceof Error ? problem.message : String(problem))
+  const steps = stepsOf(text)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
   }
 }
 
-/** The first number of a YAML document that JavaScript would change by reading it; null: there is none. */
-export function inexactNumber(document: Document.Parsed): { readonly source: string; readonly offset: number } | null {
-  let found: { source: string; offset: number } | null = null
-  visit(document, {
-    Scalar(_key, node) {
-      if (typeof node.value !== 'number') return undefined
-      // As it stands in the file: 0x10, 1_000, +5 and .5 are numbers too.
-      const source = node.source ?? String(node.value)
-      const isExact = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(source)
-        ? isExactNumeral(source.replace(/^\+/, ''))
-        : Number.isInteger(node.value)
-          ? Number.isSafeInteger(node.value)
-          : Number.isFinite(node.value)
-      if (isExact) return undefined
-      found = { source: source.slice(0, 60), offset: node.range?.[0] ?? 0 }
-      return visit.BREAK
-    },
-  })
-  return found
+/**
+ * The same for files, which are read in the thread that serves requests. Others get their turn meanwhile.
+ * @returns gives the result, or throws the YamlProblem
+ */
+export async function readYamlInTurns(text: string): Promise<() => YamlText> {
+  try {
+    const steps = stepsOf(text)
+    for (let began = performance.now(); ;) {
+      const { done, value } = steps.next()
+      if (done) return () => value
+      if (performance.now() - began < TURN_MS) continue
+      await letOthersRun()
+      began = performance.now()
+    }
+  } catch (problem) {
+    return () => {
+      throw problem
+    }
+  }
+}
+
+function* stepsOf(text: string): Generator<void, YamlText> {
+  try {
+    const composed = yield* composeYaml(text)
+    yield
+    checkYamlValues(composed)
+    yield
+    const { document, lineAt } = composed
+    return {
+      // The values have been counted with their aliases, so the library has nothing left to count.
+      value: document.toJS({ maxAliasCount: -1 }) as unknown,
+      lineOf(path) {
+        for (let length = path.length; length >= 0; length -= 1) {
+          const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)
+          if (isNode(node) && node.range) return lineAt(node.range[0])
+        }
+        return 1
+      },
+    }
+  } catch (problem) {
+    if (problem instanceof YamlProblem) throw problem
+    throw new YamlProblem(1, messageOf(problem).slice(0, 500))
+  }
 }
 
 /** Where and how a value does not fit a schema; null when it fits. */

@@ -1,6 +1,8 @@
 import { readFile, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { readYaml } from '../yaml-text.js'
+import { HoldfastError } from '../errors.js'
+import { readJson } from '../json-text.js'
+import { YamlProblem, readYamlInTurns } from '../yaml-text.js'
 import { SourceProblem } from './question.js'
 
 /** Largest file that a form can read. */
@@ -54,10 +56,12 @@ export function createFormFiles(folder: string): FormFiles {
 
   return {
     async readYaml(path) {
-      return parsed(path, await textOf(path), (text) => readYaml(text).value)
+      const read = await readYamlInTurns(await textOf(path))
+      return parsed(path, () => read().value)
     },
     async readJson(path) {
-      return parsed(path, await textOf(path), (text) => JSON.parse(text) as unknown)
+      const text = await textOf(path)
+      return parsed(path, () => readJson(text))
     },
     async list(path, { recursive, metadata }) {
       const root = await placeOf(path)
@@ -98,12 +102,13 @@ async function detailsOf(name: string, whole: string, isFolder: boolean) {
   return { name: basename(name), path: name, size, mode, ...times, ...kind }
 }
 
-function parsed(path: string, text: string, parse: (text: string) => unknown): unknown {
+function parsed(path: string, parse: () => unknown): unknown {
   try {
     // The way through JSON leaves only plain values.
-    return JSON.parse(JSON.stringify(parse(text)) ?? 'null') as unknown
-  } catch {
-    throw new SourceProblem(`the file ${path} holds no valid YAML or JSON`)
+    return JSON.parse(JSON.stringify(parse()) ?? 'null') as unknown
+  } catch (error) {
+    const isLimit = error instanceof HoldfastError || (error instanceof YamlProblem && error.kind === 'limit')
+    throw new SourceProblem(`the file ${path} holds no valid YAML or JSON${isLimit ? `: ${error.message}` : ''}`)
   }
 }
 

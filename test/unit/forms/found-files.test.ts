@@ -75,12 +75,12 @@ describe('the YAML files below a folder', () => {
     expect((await found(depth === undefined ? {} : { depth })).names).toEqual(names)
   })
 
-  test('have 8 MiB at most, and a larger one is told', async () => {
-    write('fits.yml', '', 8 * MIB)
-    write('large.yml', '', 8 * MIB + 1)
+  test('have 2 MiB at most, and a larger one is told', async () => {
+    write('fits.yml', '', 2 * MIB)
+    write('large.yml', '', 2 * MIB + 1)
     expect(await found({ noun: 'workflow' })).toMatchObject({
       names: ['fits.yml'],
-      errors: ['large.yml: the file is too large to be a workflow'],
+      errors: ['large.yml: the file is too large to be a workflow: it has more than 2 MiB'],
     })
   })
 
@@ -168,11 +168,13 @@ describe('the content of files', () => {
     const parsed: string[] = []
     const files = createParsedFiles(
       { now: () => ageMs },
-      (name, text) => {
-        parsed.push(`${name} ${text}`)
-        return { text }
+      {
+        parse(name, text) {
+          parsed.push(`${name} ${text}`)
+          return { text }
+        },
+        failed: (name) => ({ text: `${name} cannot be read` }),
       },
-      (name) => ({ text: `${name} cannot be read` }),
     )
     return { parsed, files }
   }
@@ -254,12 +256,12 @@ describe('a file of constants', () => {
     )
   })
 
-  test('has 8 MiB at most', async () => {
+  test('has 2 MiB at most', async () => {
     const filled = (bytes: number) => `a: 1\n#${'x'.repeat(bytes - 6)}`
-    write('fits.yml', filled(8 * MIB))
-    write('large.yml', filled(8 * MIB + 1))
+    write('fits.yml', filled(2 * MIB))
+    write('large.yml', filled(2 * MIB + 1))
     expect(await read('fits.yml')).toEqual({ value: { a: 1 } })
-    expect(await read('large.yml')).toEqual({ problem: 'the file is too large' })
+    expect(await read('large.yml')).toEqual({ problem: 'the file is larger than 2 MiB' })
   })
 
   test('is read with others in their order, and one that cannot be used has nothing', async () => {

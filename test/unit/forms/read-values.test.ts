@@ -71,7 +71,7 @@ describe('a sent value is read', () => {
     expect(read({ type: 'yaml' }, 'a: 9007199254740993')).toMatchObject({
       ok: false,
       type: 'type',
-      description: expect.stringContaining('without the number 9007199254740993') as string,
+      description: expect.stringContaining('line 1: the number 9007199254740993 cannot be kept') as string,
     })
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { readJson, writeJson } from '@holdfast/client'
 import { findInexactNumber, isExactNumeral, parseKept, textOfKept } from '@holdfast/protocol'
 import { expect, test } from 'vitest'
-import { createJsonBounds } from '../../../control-plane/src/http/server/json-bounds.js'
+import { createJsonBounds } from '../../../control-plane/src/json-bounds.js'
 import { readYaml } from '../../../control-plane/src/yaml-text.js'
 
 const whole = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String)

@@ -111,7 +111,7 @@ function readQuietly(text: string) {
   try {
     return readYaml(text)
   } catch (error) {
-    if (!(error instanceof YamlProblem)) throw error
+    if (!(error instanceof YamlProblem) || error.kind === 'limit') throw error
     throw new YamlProblem(error.line, 'is not valid YAML here; secrets are best put in quotes')
   }
 }

@@ -1,4 +1,6 @@
 import type { Static } from 'typebox'
+import { messageOf } from '../../errors.js'
+import { readPattern } from '../../pattern-text.js'
 import type { Dependency, Field, FieldSource, FieldType, RowMarkers, WizardStep } from './field.js'
 import type { FieldFile, WizardStepFile } from './field-schema.js'
 import { UNSAFE_KEYS, parseModel, parsePath } from './model-path.js'
@@ -167,9 +169,9 @@ function checkPattern(file: FieldInFile): void {
   const pattern = patternOf(file.regex)
   if (pattern === null) return
   try {
-    new RegExp(pattern.expression)
+    readPattern(pattern.expression)
   } catch (error) {
-    throw new FieldProblem('regex', `regex: ${error instanceof Error ? error.message : String(error)}`)
+    throw new FieldProblem('regex', `regex: ${messageOf(error).slice(0, 300)}`)
   }
 }
 

@@ -2,6 +2,7 @@ import type { Dirent, Stats } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { messageOf } from '../../errors.js'
+import { MAX_YAML_CHARACTERS } from '../../yaml-text.js'
 import type { FormError } from '../form.js'
 
 /** A file or folder that was found, with the facts that show a change. */
@@ -31,9 +32,6 @@ export interface FoundFiles {
  * same time. A file that changed less than this time before it was read is read again, in milliseconds.
  */
 export const YOUNG_MS = 3000
-
-/** Largest size of a file of forms or workflows, in bytes. */
-const MAX_FILE_BYTES = 8 * 1024 * 1024
 
 /** What is looked for. */
 export interface SearchedFiles {
@@ -85,8 +83,9 @@ export async function findYamlFiles(folder: string, { noun, depth }: SearchedFil
     const stats = await stat(real)
     if (stats.isDirectory()) await walk(real, name, above)
     else if (!isYaml || !stats.isFile()) return
-    else if (stats.size > MAX_FILE_BYTES) report(name, `the file is too large to be a ${noun}`)
-    else files.push({ name, ...entryOf(real, stats) })
+    else if (stats.size > MAX_YAML_CHARACTERS) {
+      report(name, `the file is too large to be a ${noun}: it has more than ${MAX_YAML_CHARACTERS / 1024 ** 2} MiB`)
+    } else files.push({ name, ...entryOf(real, stats) })
   }
 
   try {

@@ -31,7 +31,7 @@ export interface FormsDependencies {
 
 /** Gives the forms below a folder, from the present files. Unchanged files are not read again. */
 export function createForms(deps: FormsDependencies): Forms {
-  const parsed = createParsedFiles(deps.clock, parseFormFile, unreadable)
+  const parsed = createParsedFiles(deps.clock, { parse: parseFormFile, failed: unreadable })
   let loaded: LoadedForms = { forms: [], byName: new Map(), subforms: new Map(), errors: [] }
   let collected = collectForms([], [])
   /** The files from which `collected` was made. */

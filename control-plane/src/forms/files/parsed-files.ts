@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../time/clock.js'
+import { type YamlText, readYaml, readYamlInTurns } from '../../yaml-text.js'
 import { type FoundFile, YOUNG_MS } from './found-files.js'
 
 interface Known<Content> {
@@ -19,11 +20,20 @@ export interface ParsedFiles<Content> {
   read(files: readonly FoundFile[]): Promise<ReadonlyMap<string, Content>>
 }
 
-/** @param parse makes the content from a text; `failed` makes it from an error of reading */
+/** How the content of a file is made. */
+export interface FileParser<Content> {
+  /** @param read gives the values of the text */
+  parse(name: string, text: string, read: () => YamlText): Content
+  /** Makes the content from an error of reading. */
+  failed(name: string, error: unknown): Content
+  /** Whether `parse` will read the values. Left out: always. */
+  needsValues?(text: string): boolean
+}
+
+/** Makes the {@link ParsedFiles}. */
 export function createParsedFiles<Content>(
   clock: Clock,
-  parse: (name: string, text: string) => Content,
-  failed: (name: string, error: unknown) => Content,
+  { parse, failed, needsValues = () => true }: FileParser<Content>,
 ): ParsedFiles<Content> {
   let known = new Map<string, Known<Content>>()
   let contents: ReadonlyMap<string, Content> = new Map()
@@ -36,7 +46,9 @@ export function createParsedFiles<Content>(
     try {
       const text = await readFile(file.path, 'utf8')
       if (isSame && before.text === text) return { ...before, isYoung, text: isYoung ? text : null }
-      return { fingerprint: file.fingerprint, content: parse(file.name, text), isYoung, text: isYoung ? text : null }
+      const read = needsValues(text) ? await readYamlInTurns(text) : () => readYaml(text)
+      const content = parse(file.name, text, read)
+      return { fingerprint: file.fingerprint, content, isYoung, text: isYoung ? text : null }
     } catch (error) {
       return { fingerprint: file.fingerprint, content: failed(file.name, error), isYoung: true, text: null }
     }

@@ -2,7 +2,7 @@ import { readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
-import { YamlProblem, readYaml } from '../../yaml-text.js'
+import { MAX_YAML_CHARACTERS, YamlProblem, type YamlText, readYamlInTurns } from '../../yaml-text.js'
 import type { FormError } from '../form.js'
 import { YOUNG_MS } from './found-files.js'
 import type { PlacedForm } from '../parse/parse-form.js'
@@ -19,9 +19,6 @@ export interface VarsFiles {
   readAll(paths: readonly string[]): Promise<PlainObject[]>
 }
 
-/** Largest size of a file of constants. */
-const MAX_FILE_BYTES = 8 * 1024 * 1024
-
 /** Makes the reader of the files with constants for forms. A file is read again when it has changed. */
 export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
   const known = new Map<string, { readonly fingerprint: string; readonly content: VarsFile }>()
@@ -32,11 +29,11 @@ export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
     const real = await realpath(join(root, path))
     if (!real.startsWith(root + sep)) return { problem: 'the file must lie below the folder of the vars files' }
     const { ino, size, mtimeMs, ctimeMs } = await stat(real)
-    if (size > MAX_FILE_BYTES) return { problem: 'the file is too large' }
+    if (size > MAX_YAML_CHARACTERS) return { problem: `the file is larger than ${MAX_YAML_CHARACTERS / 1024 ** 2} MiB` }
     const fingerprint = `${real} ${ino} ${size} ${mtimeMs} ${ctimeMs}`
     const seen = known.get(path)
     if (seen?.fingerprint === fingerprint) return seen.content
-    const content = contentOf(await readFile(real, 'utf8'))
+    const content = contentOf(await readYamlInTurns(await readFile(real, 'utf8')))
     // A file that may have changed again with the same time is read again.
     if (clock.now() - Math.max(mtimeMs, ctimeMs) >= YOUNG_MS) known.set(path, { fingerprint, content })
     return content
@@ -83,9 +80,9 @@ export function mergeDeep(one: PlainObject, other: PlainObject): PlainObject {
   return { ...one, ...Object.fromEntries(merged) }
 }
 
-function contentOf(text: string): VarsFile {
+function contentOf(read: () => YamlText): VarsFile {
   try {
-    const { value } = readYaml(text)
+    const { value } = read()
     // The values go through JSON. So only plain values are passed on, and no alias makes two values the same object.
     return isPlainObject(value)
       ? { value: JSON.parse(JSON.stringify(value)) as PlainObject }

@@ -26,11 +26,11 @@ export interface ParsedFile {
 type Path = readonly (string | number)[]
 
 /** Reads the text of a form file, one form or a list. @param file its name for people, relative to the folder */
-export function parseFormFile(file: string, text: string): ParsedFile {
+export function parseFormFile(file: string, text: string, read = () => readYaml(text)): ParsedFile {
   const forms: PlacedForm[] = []
   const errors: FormError[] = []
   try {
-    const yaml = readYaml(text)
+    const yaml = read()
     const entries: readonly (readonly [Path, unknown])[] = Array.isArray(yaml.value)
       ? yaml.value.map((entry: unknown, index) => [[index], entry])
       : [[[], yaml.value]]

@@ -1,6 +1,5 @@
 import { isExactNumeral } from '@holdfast/protocol'
-import { parseDocument } from 'yaml'
-import { inexactNumber } from '../../yaml-text.js'
+import { YamlProblem, readYaml } from '../../yaml-text.js'
 import type { Field } from '../fields/field.js'
 import { dateExpected, isDateValue } from './read-datetime.js'
 
@@ -56,24 +55,18 @@ function readNumber(field: Field, sent: unknown): ReadValue {
 function readYamlValue(field: Field, sent: unknown): ReadValue {
   if (typeof sent !== 'string') return good(sent)
   if (sent.trim() === '') return good(undefined)
-  const broken: ReadValue = {
-    ok: false,
-    type: 'validYaml',
-    description: field.yamlError ?? `${field.label} must be valid YAML`,
-  }
   try {
-    const document = parseDocument(sent, { prettyErrors: false, merge: true })
-    if (document.errors.length > 0) return broken
-    const inexact = inexactNumber(document)
-    if (inexact)
-      return bad(field, `without the number ${inexact.source}, which cannot be kept digit by digit: put it in quotes`)
     // The value goes through JSON, so that dates, binary data and maps with unusual keys become values that a playbook
     // can get.
-    const value: unknown = JSON.parse(JSON.stringify(document.toJS()) ?? 'null')
+    const value: unknown = JSON.parse(JSON.stringify(readYaml(sent).value) ?? 'null')
     return good(value ?? undefined)
-  } catch {
-    // The library throws when there are too many aliases.
-    return broken
+  } catch (problem) {
+    const { kind = 'syntax', message = '' } = problem instanceof YamlProblem ? problem : {}
+    if (kind === 'number') return { ok: false, type: 'type', description: `${field.label}: ${message}` }
+    // The words of the library quote the text, and are left out.
+    const limit = kind === 'limit' ? `: ${message}` : ''
+    const expected = field.yamlError ?? `${field.label} must be valid YAML`
+    return { ok: false, type: 'validYaml', description: expected + limit }
   }
 }
 

@@ -5,7 +5,7 @@ import type { FormError } from '../../forms/form.js'
 import { createParsedFiles } from '../../forms/files/parsed-files.js'
 import { freshLook } from '../../time/fresh-look.js'
 import { type Library, libraryOf } from './library.js'
-import { type ParsedWorkflowFile, parseWorkflowFile } from './parse-workflow-file.js'
+import { type ParsedWorkflowFile, isWorkflowFile, parseWorkflowFile } from './parse-workflow-file.js'
 import type { Workflow } from './workflow.js'
 
 /** Folders below the folder are read down to this depth. */
@@ -31,7 +31,7 @@ export interface WorkflowsDependencies {
 
 /** The workflows below a folder. Unchanged files are not read again. */
 export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): Workflows {
-  const parsed = createParsedFiles(clock, parseWorkflowFile, unreadable)
+  const parsed = createParsedFiles(clock, { parse: parseWorkflowFile, failed: unreadable, needsValues: isWorkflowFile })
   let library: Library = libraryOf([], [])
   let reported = '[]'
 

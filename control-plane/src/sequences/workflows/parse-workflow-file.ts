@@ -49,16 +49,16 @@ const DOES_NOTHING: Readonly<Record<string, string>> = {
  * `controller_workflows` is no workflow file, and has neither workflows nor mistakes. A workflow with a mistake is left out, and the others of its file stay.
  * @param file its name as people see it, relative to the folder
  */
-export function parseWorkflowFile(file: string, text: string): ParsedWorkflowFile {
+export function parseWorkflowFile(file: string, text: string, read = () => readYaml(text)): ParsedWorkflowFile {
   const workflows: PlacedWorkflow[] = []
   const errors: WorkflowError[] = []
-  if (!KEYS.some((key) => text.includes(key))) return { workflows, errors }
+  if (!isWorkflowFile(text)) return { workflows, errors }
   const report = (problem: unknown) => {
     if (!(problem instanceof YamlProblem)) throw problem
     errors.push({ file, line: problem.line, reason: problem.reason })
   }
   try {
-    const yaml = readYaml(text)
+    const yaml = read()
     const whole = isPlainObject(yaml.value) ? yaml.value : {}
     const lists = KEYS.filter((key) => whole[key] !== undefined).map((key) => {
       const entries = whole[key]
@@ -79,6 +79,11 @@ export function parseWorkflowFile(file: string, text: string): ParsedWorkflowFil
     report(problem)
   }
   return { workflows, errors }
+}
+
+/** Whether a YAML file may be a workflow file. The folder may be one of playbooks. */
+export function isWorkflowFile(text: string): boolean {
+  return KEYS.some((key) => text.includes(key))
 }
 
 function parseWorkflow(

@@ -1,13 +1,16 @@
 import { isExactNumeral } from '@holdfast/protocol'
-import { InvalidInputError, TooLargeError } from '../../errors.js'
+import { InvalidInputError, TooLargeError } from './errors.js'
+import { MAX_LEVELS, MAX_VALUES } from './value-levels.js'
 
-/**
- * Most values and names of one JSON text. A launch with all rows that a form accepts (500 with 20 columns, sent twice)
- * has 40,000. Every step of a launch goes through all of them.
- */
-const MAX_VALUES = 50_000
-/** Most levels of objects and lists: those of a launch, and the body around them. */
-const MAX_DEPTH = 101
+/** The limits of a JSON text, and the word for it in messages. */
+interface JsonLimits {
+  readonly noun: string
+  readonly levels: number
+  readonly values: number
+}
+
+/** The values of a launch have a body around them, which is one level more. */
+const OF_BODY: JsonLimits = { noun: 'A body', levels: MAX_LEVELS + 1, values: MAX_VALUES }
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -45,7 +48,7 @@ export interface JsonBounds {
  * Checks a JSON text before anything is made from it. To parse two megabytes of `[],[],…` takes a tenth of a second and
  * a hundred megabytes, and every later step takes as long again.
  */
-export function createJsonBounds(): JsonBounds {
+export function createJsonBounds({ noun, levels, values: most }: JsonLimits = OF_BODY): JsonBounds {
   let values = 1
   let depth = 0
   let isText = false
@@ -82,10 +85,10 @@ export function createJsonBounds(): JsonBounds {
         else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
           depth += 1
           values += 1
-          if (depth > MAX_DEPTH) throw tooDeep()
+          if (depth > levels) throw tooDeep(noun)
         }
       }
-      if (values > MAX_VALUES) throw tooMany()
+      if (values > most) throw tooMany(noun, most)
     },
     inexactNumber() {
       if (numeral !== '') endNumeral()
@@ -101,10 +104,10 @@ function isOfNumeral(byte: number | undefined): boolean {
   return byte === SMALL_E || byte === BIG_E
 }
 
-function tooDeep(): InvalidInputError {
-  return new InvalidInputError('too_deep', `A body may be nested ${MAX_DEPTH - 1} levels deep`)
+function tooDeep(noun: string): InvalidInputError {
+  return new InvalidInputError('too_deep', `${noun} may be nested ${MAX_LEVELS} levels deep`)
 }
 
-function tooMany(): TooLargeError {
-  return new TooLargeError('too_many_values', `A body may have ${MAX_VALUES} values and names together`)
+function tooMany(noun: string, most: number): TooLargeError {
+  return new TooLargeError('too_many_values', `${noun} may have ${most} values and names together`)
 }

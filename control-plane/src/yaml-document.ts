@@ -1,0 +1,139 @@
+import { type CST, Composer, type Document, Lexer, LineCounter, Parser } from 'yaml'
+import { MAX_LEVELS } from './value-levels.js'
+import { YamlProblem } from './yaml-problem.js'
+
+/** Most characters of one YAML text. To read the largest text takes less than a second. */
+export const MAX_YAML_CHARACTERS = 2 * 1024 * 1024
+/** Most words, marks, spaces and line ends of one text. A file of ordinary forms has about one in two characters. */
+const MAX_LEXEMES = 300_000
+/** Directives are lines such as `%TAG ! tag:example,2000:`. Each tag of the text repeats what they say. */
+const MAX_DIRECTIVES = 10
+const MAX_DIRECTIVE_LENGTH = 200
+
+/** So many words take a few milliseconds. */
+const LEXEMES_OF_STEP = 2000
+const STEP = 'step'
+/** The library's words for a mistake may quote the text. */
+const MAX_REASON_LENGTH = 500
+
+/** Where the library found a mistake. */
+type ErrorSource = number | { readonly offset: number } | readonly [number, ...number[]]
+
+const COLLECTIONS: ReadonlySet<string> = new Set(['block-map', 'block-seq', 'flow-collection'])
+
+/** One document of YAML, and the lines of its text. */
+export interface YamlDocument {
+  readonly document: Document.Parsed
+  lineAt(offset: number): number
+}
+
+/**
+ * Makes the nodes of a YAML text. The library makes them with one recursion for each level. So the text first goes
+ * through the library's lexer and parser. They work word by word and keep the open collections in a list. A text with
+ * too many levels is refused as soon as the list is too long, and nothing has gone down into it by then.
+ * It stops after each few thousand words, so that a caller can let others run.
+ * @throws YamlProblem
+ */
+export function* composeYaml(text: string): Generator<void, YamlDocument> {
+  const lines = new LineCounter()
+  const lineAt = (offset: number) => lines.linePos(Math.max(0, offset)).line
+  lines.addNewLine(0)
+  if (text.length > MAX_YAML_CHARACTERS) {
+    throw new YamlProblem(1, `the text is longer than ${MAX_YAML_CHARACTERS / 1024 ** 2} MiB`, 'limit')
+  }
+  const composer = createComposer(lineAt)
+  let document: Document.Parsed | null = null
+  for (const token of parsed(text, lines, lineAt)) {
+    if (token === STEP) yield
+    else for (const one of composer.next(token)) document ??= one
+  }
+  yield
+  for (const one of composer.end(true, text.length)) document ??= one
+  if (document === null) throw new YamlProblem(1, 'the text holds no document')
+  const [error] = document.errors
+  if (error) throw mistake(error.pos[0], error.message, lineAt)
+  return { document, lineAt }
+}
+
+/**
+ * A composer that throws at the first mistake. By itself it goes on and keeps an error for each mistake. Two megabytes of
+ * mistakes then take ten seconds and a gigabyte. It also does not compare each name of a mapping with each other:
+ * `yaml-values.ts` looks for names that stand twice.
+ */
+function createComposer(lineAt: (offset: number) => number): Composer {
+  const composer = new Composer({ merge: true, uniqueKeys: false, logLevel: 'error' })
+  let first: YamlProblem | null = null
+  const onError = (source: ErrorSource, _code: string, message: string, isWarning?: boolean): void => {
+    if (isWarning === true) return
+    const place = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0]
+    // The composer catches errors of a collection, and reports each of them again for the collection around it.
+    first ??= mistake(place, message, lineAt)
+    throw first
+  }
+  return Object.assign(composer, { onError } as object)
+}
+
+function mistake(offset: number, message: string, lineAt: (offset: number) => number): YamlProblem {
+  return new YamlProblem(lineAt(offset), message.slice(0, MAX_REASON_LENGTH))
+}
+
+/** The directives and documents of a text. A document comes when all of it has been counted. */
+function* parsed(
+  text: string,
+  lines: LineCounter,
+  lineAt: (offset: number) => number,
+): Generator<CST.Token | typeof STEP> {
+  const parser = new Parser(lines.addNewLine)
+  const refuse = (reason: string): never => {
+    throw new YamlProblem(lineAt(parser.offset), reason, 'limit')
+  }
+  let [lexemes, directives, documents] = [0, 0, 0]
+  function* checked(tokens: Iterable<CST.Token>): Generator<CST.Token> {
+    for (const token of tokens) {
+      if (token.type === 'error') throw mistake(token.offset, token.message, lineAt)
+      if (token.type === 'directive') {
+        directives += 1
+        if (directives > MAX_DIRECTIVES) refuse(`there are more than ${MAX_DIRECTIVES} directives (lines with %)`)
+        if (token.source.length > MAX_DIRECTIVE_LENGTH)
+          refuse(`a directive is longer than ${MAX_DIRECTIVE_LENGTH} characters`)
+      }
+      if (token.type === 'document') {
+        documents += 1
+        if (documents > 1)
+          throw new YamlProblem(lineAt(token.offset), 'the text has multiple documents: only one can be read')
+      }
+      yield token
+    }
+  }
+  for (const lexeme of withoutCommentLines(new Lexer().lex(text))) {
+    lexemes += 1
+    if (lexemes > MAX_LEXEMES) refuse(`the text has more than ${MAX_LEXEMES} words, marks and line ends`)
+    if (lexemes % LEXEMES_OF_STEP === 0) yield STEP
+    yield* checked(parser.next(lexeme))
+    // The first entry is the document.
+    const { stack } = parser
+    if (stack.length > MAX_LEVELS + 1 && COLLECTIONS.has(stack.at(-1)?.type ?? '')) {
+      refuse(`values are nested deeper than ${MAX_LEVELS} levels`)
+    }
+  }
+  yield* checked(parser.end())
+}
+
+/**
+ * A line with nothing but a comment becomes a line with nothing but spaces. The parser would compare such a comment with
+ * all empty lines above it.
+ */
+function* withoutCommentLines(lexemes: Iterable<string>): Generator<string> {
+  let isAtStart = true
+  let isScalar = false
+  for (const lexeme of lexemes) {
+    const isComment = isAtStart && !isScalar && lexeme.startsWith('#')
+    yield isComment ? ' '.repeat(lexeme.length) : lexeme
+    if (!isScalar) isAtStart = lexeme === '\n' || lexeme === '\r\n' || (isAtStart && /^[ \t]*$/.test(lexeme))
+    else isAtStart = lexeme.endsWith('\n')
+    // What follows this mark is the text of a value.
+    isScalar = lexeme === SCALAR_MARK
+  }
+}
+
+const SCALAR_MARK = '\u001f'
