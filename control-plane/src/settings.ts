@@ -20,6 +20,7 @@ import type { HttpSettings } from './http/compose.js'
 import type { JobRoomSettings } from './jobs/compose.js'
 import type { NotificationSettings } from './notifications/compose.js'
 import { mailSettingsOf } from './notifications/mail-settings.js'
+import { readPattern } from './pattern-text.js'
 import type { RunnerSettings } from './runners/compose.js'
 import type { SequenceSettings } from './sequences/compose.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
@@ -298,7 +299,7 @@ function launchValidationOf(text: string): LaunchValidation {
 
 function patternOf(name: string, text: string): RegExp {
   try {
-    return new RegExp(text, 'i')
+    return readPattern(text, 'i')
   } catch (error) {
     throw new SettingsError(`${name}: ${error instanceof Error ? error.message : String(error)}`)
   }

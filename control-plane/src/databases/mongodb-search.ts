@@ -1,3 +1,5 @@
+import { HoldfastError } from '../errors.js'
+import { readJson } from '../json-text.js'
 import { DatabaseProblem } from './problem.js'
 
 /** What a MongoDB server is asked: which documents of a collection. */
@@ -40,8 +42,10 @@ export function fillSearch(text: string, value: ValueOf): Search {
 
 function parsed(json: string): unknown {
   try {
-    return JSON.parse(json)
-  } catch {
+    return readJson(json)
+  } catch (error) {
+    if (error instanceof HoldfastError)
+      throw new DatabaseProblem(`the filter of the query cannot be used: ${error.message}`)
     throw new DatabaseProblem('the filter of the query must be JSON: names and texts in double quotes')
   }
 }

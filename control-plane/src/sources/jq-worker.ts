@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { parentPort } from 'node:worker_threads'
 import { loadJq } from 'jq-wasm'
 import { messageOf } from '../errors.js'
+import { MAX_LEVELS, isDeeperThan } from '../value-levels.js'
 import type { JqOrder, JqReport } from './jq-thread.js'
 
 /** Most characters of the results. */
@@ -39,6 +40,7 @@ async function run({ value, filter }: JqOrder): Promise<unknown> {
   if (stdout.length > MAX_RESULT_LENGTH) throw new Error('the result is too long')
   const lines = stdout.split('\n').filter((line) => line !== '')
   const results = lines.map((line) => JSON.parse(line) as unknown)
+  if (isDeeperThan(results, MAX_LEVELS + 1)) throw new Error(`the result is nested deeper than ${MAX_LEVELS} levels`)
   // One result is the value. Several, such as those of `.[].name`, are a list.
   return results.length > 1 ? results : (results[0] ?? null)
 }

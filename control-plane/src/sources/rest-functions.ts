@@ -1,4 +1,5 @@
 import type { OpenCredential } from '../credentials/stored/credential.js'
+import { HoldfastError } from '../errors.js'
 import { type AskedName, namesAt, secretPlaces } from './credential-names.js'
 import { parseAnswer } from './exact-json.js'
 import type { FormRequest, FormResponse, RequestTls } from './http-request.js'
@@ -104,7 +105,8 @@ function dataOf({ text, headers }: FormResponse, hasBigNumbers: boolean): unknow
   if (text.trim() === '') return null
   try {
     return parseAnswer(text, hasBigNumbers)
-  } catch {
+  } catch (error) {
+    if (error instanceof HoldfastError) throw new SourceProblem(`the answer cannot be used: ${error.message}`)
     if (/\bjson\b/.test(headers['content-type'] ?? ''))
       throw new SourceProblem('the content type of the answer is JSON, but the answer is not valid JSON')
     return text

@@ -3,6 +3,7 @@ import type { Databases } from '../databases/query-type.js'
 import { messageOf } from '../errors.js'
 import type { Timers } from '../time/timers.js'
 import { createTurns } from '../time/turns.js'
+import { MAX_LEVELS, isDeeperThan } from '../value-levels.js'
 import { createAnswerCache } from './answer-cache.js'
 import { type Functions, refuseForbiddenDatabase } from './functions.js'
 import { type Answer, type Asked, type Asker, type Question, SourceProblem, questionKeyOf } from './question.js'
@@ -60,6 +61,9 @@ export function createSources(deps: SourcesDependencies): Sources {
       const leave = await turns.take(sourceOf(question), stop.signal)
       try {
         const value = await Promise.race([answerOf(question, asker, stop.signal), aborted(stop.signal)])
+        // Databases and ssh answer with values of their own. A check of a launch goes through them with recursions.
+        if (isDeeperThan(value, MAX_LEVELS))
+          throw new SourceProblem(`its answer is nested deeper than ${MAX_LEVELS} levels`)
         return { ok: true, value: value ?? null }
       } finally {
         leave()

@@ -1,3 +1,4 @@
+import { readPattern } from '../../pattern-text.js'
 import type { Identity } from '../providers/external-users.js'
 import type { Membership } from '../roles/group-names.js'
 import type { OpenIdSettings } from '../roles/provider-config.js'
@@ -53,7 +54,7 @@ function subjectsOf({ kind, formerIssuers }: OpenIdSettings, claims: Claims): st
 }
 
 function groupsOf({ groups, groupFilter }: OpenIdSettings, claims: Claims, graph: readonly GraphGroup[]): Membership[] {
-  const filter = groupFilter === null ? null : new RegExp(groupFilter, 'u')
+  const filter = groupFilter === null ? null : readPattern(groupFilter, 'u')
   const passes = (name: string) => filter === null || filter.test(name)
   if ('claim' in groups)
     return textsOf(claimAt(claims, groups.claim))

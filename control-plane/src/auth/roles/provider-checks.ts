@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { FilterParser } from 'ldapts'
 import { messageOf } from '../../errors.js'
+import { readPattern } from '../../pattern-text.js'
 
 /** A mistake in a section, and its place. */
 export class SectionProblem extends Error {
@@ -28,7 +29,7 @@ export function checkFilter(path: readonly string[], filter: string | undefined)
 export function patternOf(path: readonly string[], pattern: string | undefined): string | null {
   if (pattern === undefined) return null
   try {
-    return new RegExp(pattern, 'u').source
+    return readPattern(pattern, 'u').source
   } catch {
     throw new SectionProblem(path, `${path.join('.')} is not a regular expression`)
   }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { readPattern } from '../../pattern-text.js'
 import { YamlProblem, problemWith, readYaml } from '../../yaml-text.js'
 import { canonicalDn } from './distinguished-name.js'
 import { SectionProblem } from './provider-checks.js'
@@ -126,7 +127,7 @@ function providersOf(
 
 function isPattern(text: string): boolean {
   try {
-    return new RegExp(`^(?:${text})$`, 'u') instanceof RegExp
+    return readPattern(`^(?:${text})$`, 'u') instanceof RegExp
   } catch {
     return false
   }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { messageOf } from '../../errors.js'
+import { readJson } from '../../json-text.js'
 
 /** A secret of HashiCorp Vault cannot be read. The message is a sentence for people, without secrets. */
 export class VaultProblem extends Error {
@@ -72,7 +73,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
 /** An answer that is not JSON comes from a proxy or the like. Then its status is enough. */
 function bodyOf(text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = readJson(text)
     return typeof value === 'object' && value !== null ? { ...value } : {}
   } catch {
     return {}

@@ -118,10 +118,7 @@ function inserted(script: string, insertions: readonly Insertion[]): string {
   return result + script.slice(end)
 }
 
-/** Most levels of a question. */
-const MAX_LEVELS = 100
-
-/** The value with its texts and keys changed. It is the same object where nothing is changed. @throws Error when it is nested too deep */
+/** The value with its texts and keys changed. It is the same object where nothing is changed. Its levels were counted before. */
 function mapTexts(
   value: unknown,
   change: (text: string, path: readonly (string | number)[]) => string,
@@ -130,7 +127,6 @@ function mapTexts(
 ): unknown {
   if (typeof value === 'string') return change(value, path)
   if (typeof value !== 'object' || value === null) return value
-  if (path.length >= MAX_LEVELS) throw new Error('what it asks is nested too deep')
   let isSame = true
   const entries = Object.entries(value).map(([key, entry]: [string, unknown]) => {
     const plain = changeKey(key)

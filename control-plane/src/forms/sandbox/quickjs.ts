@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type QuickJSContext, newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
+import { MAX_LEVELS, isDeeperThan } from '../../value-levels.js'
 import type { AskInScript, Evaluated, Evaluator } from '../check/evaluator.js'
 import { callsOwnFunctions } from '../fields/server-functions.js'
 import { type OriginMarks, createOriginMarks } from './origin-marks.js'
@@ -25,8 +26,6 @@ const TICKS_OF_ALL = 4000
 const MAX_MS = 1000
 /** Characters of one result. */
 const MAX_RESULT_LENGTH = 1024 * 1024
-/** Levels of objects and lists in one result. */
-const MAX_RESULT_DEPTH = 100
 
 /** An evaluator for one check of one launch. The caller closes it afterwards. */
 export interface QuickJsEvaluator extends Evaluator {
@@ -86,6 +85,8 @@ function createFunctionsReader(): (text: string) => HandedOver {
   }
 }
 
+const TOO_DEEP = `what it asks is nested deeper than ${MAX_LEVELS} levels`
+
 /** The answer for a script that asks without permission. */
 const MAY_NOT_ASK: AskInScript = (name) => ({
   reason: `fn.${name} asks a source, which only an expression of a field without runLocal can`,
@@ -106,6 +107,7 @@ function openEvaluator(take: () => ScriptContext, now: number, functions: OwnFun
 
   function answerScript(question: string): string {
     const [name, marked] = JSON.parse(question) as [string, unknown[]]
+    if (isDeeperThan(marked, MAX_LEVELS + 1)) return JSON.stringify({ reason: TOO_DEEP })
     const { value, parts } = marks.read(marked)
     const answer = ask(name, value as unknown[], parts)
     if (answer === null) isAsking = true
@@ -232,12 +234,5 @@ function resultOf(json: unknown): Evaluated {
   if (typeof json !== 'string') return { ok: true, value: undefined }
   if (json.length > MAX_RESULT_LENGTH) return { ok: false, reason: 'the result is too large' }
   const value: unknown = JSON.parse(json)
-  return isDeeper(value, MAX_RESULT_DEPTH)
-    ? { ok: false, reason: 'the result is nested too deep' }
-    : { ok: true, value }
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1))
+  return isDeeperThan(value, MAX_LEVELS) ? { ok: false, reason: 'the result is nested too deep' } : { ok: true, value }
 }

@@ -15,6 +15,7 @@ import type { Form } from '../../forms/form.js'
 import { VaultCredentials } from '../../forms/parse/form-schema.js'
 import { NOTHING_WRONG } from '../../forms/check/report.js'
 import { nearestName } from '../../forms/values/nearest.js'
+import { readPattern } from '../../pattern-text.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { type Playbook, credentialNamesOf, playbookOf } from '../record/playbook.js'
 
@@ -199,7 +200,7 @@ export function needsOfJob(job: Pick<JobRow, 'credentials' | 'playbook'>): Crede
 
 /** An entry of a role is a regular expression for whole names. */
 function credentialPattern(entry: string): RegExp {
-  return new RegExp(`^(?:${entry})$`, 'u')
+  return readPattern(`^(?:${entry})$`, 'u')
 }
 
 function textsIn(key: string, value: unknown): Record<string, string> {

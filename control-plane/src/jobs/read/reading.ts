@@ -7,6 +7,7 @@ import type { JobStatus } from '../../words/job-status.js'
 import type { UserType } from '../../words/user-type.js'
 import { isoTime } from '../../time/clock.js'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
+import { isDeeperThan } from '../../value-levels.js'
 import { type WrittenRecords, writtenRecords } from '../../ground/written-records.js'
 import { countAwaitedApprovals, listAwaitingJobs } from '../../store/jobs/approvals.js'
 import { findEvent } from '../../store/jobs/job-events.js'
@@ -275,18 +276,6 @@ function extrasOf(line: Buffer): { readonly extras: Record<string, unknown>; rea
     // The line is no JSON: it is cut, or a playbook wrote it. It was stored byte by byte, and is shown in the same way.
   }
   return { extras: { result: { unreadable: line.toString('utf8') } }, mark: null }
-}
-
-/** Goes level by level, because a recursion would need the stack that this check protects. */
-function isDeeperThan(value: object, limit: number): boolean {
-  let level = [value]
-  for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > limit) return true
-    level = level
-      .flatMap((container) => Object.values(container) as unknown[])
-      .filter((part) => typeof part === 'object' && part !== null)
-  }
-  return false
 }
 
 /** The whole output as plain text, slice by slice. @throws NotFoundError, ForbiddenError */

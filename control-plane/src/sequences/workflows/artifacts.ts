@@ -1,5 +1,6 @@
 import { holdsKept, parseKept } from '@holdfast/protocol'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
+import { MAX_LEVELS, isDeeperThan } from '../../value-levels.js'
 import { RESERVED } from './node-data.js'
 
 /** What a playbook published with `set_stats`. */
@@ -16,6 +17,7 @@ const MAX_CHARACTERS = 1024 * 1024
 export const EVENTS_OF_ARTIFACTS = ['runner_on_ok', 'runner_item_on_ok']
 /** The reason for leaving out a value with a number that JavaScript would change. */
 const INEXACT = 'a number that cannot be kept digit by digit (publish it as a text)'
+const TOO_DEEP = `nested deeper than ${MAX_LEVELS} levels`
 const DATA_PATH = 'ansible_stats.data'
 /** The event callback cuts the paths of cut values at this length (`_MAX_PATH` there). */
 const MAX_PATH_LENGTH = 200
@@ -52,6 +54,10 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
       for (const [key, value] of Object.entries(stats.data)) {
         // A playbook must not choose the service's own variables for the next playbook.
         if (RESERVED.test(key)) continue
+        if (isDeeperThan(value, MAX_LEVELS)) {
+          tear(key, TOO_DEEP)
+          continue
+        }
         const before = stats.aggregate === true ? values.get(key) : undefined
         const isCut = cuts === null || cuts.some((path) => isWithin(path, `${DATA_PATH}.${key}`))
         const lostBefore = stats.aggregate === true ? torn.get(key) : undefined

@@ -1,3 +1,4 @@
+import { MAX_LEVELS, isDeeperThan } from '../../../value-levels.js'
 import { type HostIntl } from './intl.js'
 import { HOST_WEB } from './web.js'
 
@@ -12,7 +13,9 @@ const MAX_CHARACTERS = 4 * 1024 * 1024
 export function answerHostCall(question: string, intl: HostIntl): string {
   try {
     if (question.length > MAX_CHARACTERS) throw new RangeError('the text is too long')
-    const answer = JSON.stringify({ ok: answerOf(JSON.parse(question) as unknown[], intl) ?? null })
+    const asked = JSON.parse(question) as unknown[]
+    if (isDeeperThan(asked, MAX_LEVELS)) throw new RangeError('the values are nested too deep')
+    const answer = JSON.stringify({ ok: answerOf(asked, intl) ?? null })
     if (answer.length > MAX_CHARACTERS) throw new RangeError('the result is too long')
     return answer
   } catch (error) {
