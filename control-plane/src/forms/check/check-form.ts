@@ -41,6 +41,7 @@ export function checkForm(
     uploads: input.uploads,
     rowsWithFiles: rowsWithFiles(Object.keys(input.uploads)),
     rows: { left: MAX_ROWS },
+    chain: { length: 0 },
     openDefaults: new Set(),
     inDeletedRow: false,
     passwords: new Set(),

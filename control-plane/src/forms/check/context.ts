@@ -11,6 +11,12 @@ import type { ShownForm, ShownRow } from './shown-form.js'
 /** Most rows of all lists of a launch together. */
 export const MAX_ROWS = 500
 
+/**
+ * Most fields that need each other in a row, those of rows and steps included. All fields of one form may. Each of them
+ * takes a part of the stack of the thread that checks.
+ */
+export const MAX_CHAIN = 1100
+
 /** The input of a check: plain data, so that another thread can do the check. */
 export interface CheckInput {
   readonly fields: readonly Field[]
@@ -60,6 +66,8 @@ export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' 
   readonly rowsWithFiles: ReadonlyMap<string, ReadonlyMap<number, string>>
   /** The number of rows that are still allowed. */
   readonly rows: { left: number }
+  /** How many fields are being computed, because each of them needs the next one. */
+  readonly chain: { length: number }
   /** Fields whose default is being read at the moment. A default that needs itself would never end. */
   readonly openDefaults: ReadonlySet<Field>
   /**

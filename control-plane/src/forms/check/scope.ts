@@ -5,7 +5,7 @@ import { type Resolved } from '../values/placeholders.js'
 import { type PlainObject, isPlainObject, partOf } from '../values/plain.js'
 import type { Origin } from '../../sources/origins.js'
 import { type FieldValue, HIDDEN, waitingFor } from './field-value.js'
-import { type CheckContext, type ParentValues } from './context.js'
+import { type CheckContext, MAX_CHAIN, type ParentValues } from './context.js'
 import { createFindings } from './findings.js'
 import { createOutputs } from './outputs.js'
 import type { Scope } from './scope-type.js'
@@ -26,9 +26,18 @@ export function createScope(
     const known = values.get(field.name)
     if (known === 'in progress') return waitingFor('its value hangs on itself')
     if (known) return known
+    const { chain } = context
+    if (chain.length >= MAX_CHAIN) {
+      const tooLong = waitingFor(`it is behind more than ${MAX_CHAIN} fields that need each other`)
+      // It stays so. Otherwise the field would be good in the end, and only those before it would have no value.
+      values.set(field.name, tooLong)
+      return tooLong
+    }
     values.set(field.name, 'in progress')
+    chain.length += 1
     const visible = isVisible(field, lookup)
     const value = visible === null ? waitsToBeShown(field, resolveWith) : visible ? readField(field, scope) : HIDDEN
+    chain.length -= 1
     values.set(field.name, value)
     if (field.type === 'password') notePassword(context, value.value)
     return value

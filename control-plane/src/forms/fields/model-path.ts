@@ -1,3 +1,5 @@
+import { MAX_LEVELS } from '../../value-levels.js'
+
 /** A part of the path to the place of a value: a key of an object, or an index of a list. */
 export type PathStep = string | number
 
@@ -9,8 +11,8 @@ export const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__'])
 
 /**
  * Reads a dot path such as `vm.disks[0].name`.
- * @returns null when the text is not a path: it has an empty part, an index that is not a number, or an index that is
- * too high
+ * @returns null when the text is not a path: it has an empty part, an index that is not a number, an index that is too
+ * high, or more steps than values may have levels
  */
 export function parsePath(text: string): readonly PathStep[] | null {
   const steps: PathStep[] = []
@@ -22,6 +24,7 @@ export function parsePath(text: string): readonly PathStep[] | null {
       if (Number(place) > LAST_PLACE) return null
       steps.push(Number(place))
     }
+    if (steps.length > MAX_LEVELS) return null
   }
   return steps
 }

@@ -179,7 +179,8 @@ function modelOf(model: FieldInFile['model']): string[] {
   const paths = (typeof model === 'string' ? [model] : (model ?? [])).filter((path) => path !== '')
   for (const path of paths) {
     if (parseModel(path) === null) {
-      throw new FieldProblem('model', `model ${JSON.stringify(path)} must be a dot path such as vm.disks[0].name`)
+      const shown = JSON.stringify(path.slice(0, 200))
+      throw new FieldProblem('model', `model ${shown} must be a dot path such as vm.disks[0].name`)
     }
   }
   return paths
