@@ -7,7 +7,7 @@ import { gatherInputs } from '../files/gather.js'
 import { gatherUploads, withUploadPaths } from '../files/gather-uploads.js'
 import type { UploadStore } from '../files/upload-store.js'
 import type { UploadTransfer } from '../files/upload-transfer.js'
-import { extravarsText } from '../playbook/plan.js'
+import { extravarsText, requireShallow } from '../playbook/plan.js'
 import type { StagedJob } from '../spool/spool.js'
 
 /** Where the files of a job come from. */
@@ -33,6 +33,7 @@ export async function prepareJob(order: JobOrder, staged: StagedJob, sources: Jo
   const extravars = await gatherInputs({ key, order, cache, transfer, workFolder, signal })
   const folder = join(staged.path, 'uploads')
   await gatherUploads({ key, order, uploadStore, transfer: sources.uploads, folder, signal })
+  requireShallow(extravars)
   const placed = withUploadPaths(extravars, order, staged.destination.file('uploads'))
   await writeFile(join(staged.path, 'extravars.yml'), extravarsText(placed, order.allow_jinja), { mode: 0o600 })
   signal.throwIfAborted()

@@ -14,9 +14,8 @@
 const HEAD = '# Extra variables of this job. What is marked as !unsafe is data: ansible takes it for no template.\n'
 
 /**
- * @param variables as JSON has them
+ * @param variables as JSON has them, with no more levels than `requireShallow` allows
  * @param allowJinja texts are not marked: the author of the form wants them to be templates
- * @throws RangeError when they are nested too deeply for the stack
  */
 export function extravarsYaml(variables: unknown, allowJinja: boolean): string {
   const mark = allowJinja ? '' : '!unsafe '

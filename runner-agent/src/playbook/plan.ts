@@ -1,7 +1,6 @@
-import { type JobOrder, type JobSecrets, holdsTemplate, shownText } from '@holdfast/protocol'
+import { type JobOrder, type JobSecrets, holdsTemplate, isDeeperThan, shownText } from '@holdfast/protocol'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
-import { describeError } from '../log.js'
 import type { Isolation } from '../isolation/isolation.js'
 import { isErrno, isPassing, writeReplacing } from '../host/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
@@ -17,6 +16,12 @@ import type { Environment } from '../ground.js'
 /** How long an abort waits after SIGINT and after SIGTERM, and how long output may come after the end, in seconds. */
 const ABORT_LADDER_SECONDS = { interrupt: 10, terminate: 5 }
 const DRAIN_SECONDS = { quiet: 1, total: 5 }
+
+/**
+ * Most levels of extra variables. The values of a launch have 100, and a form may put them below a path. Python reads about
+ * 1000.
+ */
+const MAX_LEVELS = 500
 
 /** What the agent brings to the start of a playbook. */
 export interface PlaybookSettings {
@@ -59,14 +64,20 @@ export async function writePlan(
  *   ansible keeps values as data, but not always the names of them
  */
 export function extravarsText(extravars: unknown, allowJinja: boolean): string {
-  try {
-    const name = allowJinja ? null : templateName(extravars)
-    if (name === null) return extravarsYaml(extravars, allowJinja)
-    throw new OrderRefusedError(`the extra variables have the name ${shownText(name)}, which looks like a template`)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new OrderRefusedError(`the extra variables cannot be written: ${describeError(error)}`)
-  }
+  requireShallow(extravars)
+  const name = allowJinja ? null : templateName(extravars)
+  if (name === null) return extravarsYaml(extravars, allowJinja)
+  throw new OrderRefusedError(`the extra variables have the name ${shownText(name)}, which looks like a template`)
+}
+
+/**
+ * Call this before anything goes through the extra variables of an order. Near the end of the stack V8 may end the whole
+ * agent without an error.
+ * @throws OrderRefusedError when they are nested too deeply to be written
+ */
+export function requireShallow(extravars: unknown): void {
+  if (!isDeeperThan(extravars, MAX_LEVELS)) return
+  throw new OrderRefusedError(`the extra variables cannot be written: they are nested deeper than ${MAX_LEVELS} levels`)
 }
 
 /** The first name at any depth that ansible would take for a template, or null. */
