@@ -10,6 +10,8 @@ const MAX_LEXEMES = 300_000
 const MAX_DIRECTIVES = 10
 const MAX_DIRECTIVE_LENGTH = 200
 
+/** So many line ends may stand before a comment. */
+const MAX_LINE_ENDS = 100
 /** So many words take a few milliseconds. */
 const LEXEMES_OF_STEP = 2000
 const STEP = 'step'
@@ -105,7 +107,7 @@ function* parsed(
       yield token
     }
   }
-  for (const lexeme of withoutCommentLines(new Lexer().lex(text))) {
+  for (const lexeme of withoutLateComments(new Lexer().lex(text))) {
     lexemes += 1
     if (lexemes > MAX_LEXEMES) refuse(`the text has more than ${MAX_LEXEMES} words, marks and line ends`)
     if (lexemes % LEXEMES_OF_STEP === 0) yield STEP
@@ -120,20 +122,32 @@ function* parsed(
 }
 
 /**
- * A line with nothing but a comment becomes a line with nothing but spaces. The parser would compare such a comment with
- * all empty lines above it.
+ * After many empty lines, a line with nothing but a comment becomes an empty line, too. The parser would compare each such
+ * comment with all empty lines above it.
  */
-function* withoutCommentLines(lexemes: Iterable<string>): Generator<string> {
-  let isAtStart = true
-  let isScalar = false
+function* withoutLateComments(lexemes: Iterable<string>): Generator<string> {
+  /** Line ends since the last word or mark. */
+  let lineEnds = 0
+  /** What stands before the first word of a line, and may become a part of an empty line; null: there was a word. */
+  let margin: string[] | null = []
+  let isText = false
   for (const lexeme of lexemes) {
-    const isComment = isAtStart && !isScalar && lexeme.startsWith('#')
-    yield isComment ? ' '.repeat(lexeme.length) : lexeme
-    if (!isScalar) isAtStart = lexeme === '\n' || lexeme === '\r\n' || (isAtStart && /^[ \t]*$/.test(lexeme))
-    else isAtStart = lexeme.endsWith('\n')
+    const isBlank = !isText && /^[ \t]*$/.test(lexeme)
+    const isLineEnd = !isText && /^\r?\n$/.test(lexeme)
+    if (margin && isBlank) {
+      margin.push(lexeme)
+      continue
+    }
+    const isComment = margin !== null && !isText && lexeme.startsWith('#')
+    if (margin && isComment && lineEnds > MAX_LINE_ENDS) yield ' '.repeat(margin.join('').length + lexeme.length)
+    else yield* [...(margin ?? []), lexeme]
+    margin = isLineEnd || (isText && lexeme.endsWith('\n')) ? [] : null
+    if (isLineEnd) lineEnds += 1
+    else if (!isComment && !isBlank) lineEnds = 0
     // What follows this mark is the text of a value.
-    isScalar = lexeme === SCALAR_MARK
+    isText = lexeme === TEXT_MARK
   }
+  yield* margin ?? []
 }
 
-const SCALAR_MARK = '\u001f'
+const TEXT_MARK = '\u001f'

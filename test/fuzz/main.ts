@@ -23,6 +23,18 @@ function optionsOrUsage(): FuzzOptions | null {
   }
 }
 
+/** Reads random texts. The last line says what came of them. */
+async function readRandomTexts(seed: number, { count, from }: NonNullable<FuzzOptions['texts']>): Promise<number> {
+  say(`seed ${seed}`)
+  const { readTexts } = await import('./texts/run-texts.js')
+  const { came, slowest, peakMb } = await readTexts(seed, from, from + count - 1)
+  const ends = Object.entries(came).sort(([one], [other]) => one.localeCompare(other))
+  const tally = ends.map(([end, number]) => `${end} ${number}`).join(', ')
+  const most = `slowest text ${slowest.number} took ${slowest.ms.toFixed(0)} ms, most memory ${peakMb.toFixed(0)} MB`
+  process.stdout.write(`fuzz: seed ${seed}: ${count} texts (${tally}); ${most}: no fault\n`)
+  return 0
+}
+
 async function main(options: FuzzOptions): Promise<number> {
   const interruption = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort())
@@ -63,7 +75,7 @@ async function main(options: FuzzOptions): Promise<number> {
 const options = optionsOrUsage()
 if (options) {
   process.exit(
-    await main(options).catch((error: unknown) => {
+    await (options.texts ? readRandomTexts(options.seed, options.texts) : main(options)).catch((error: unknown) => {
       sayError(error)
       return 1
     }),

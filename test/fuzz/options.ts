@@ -13,10 +13,13 @@ export interface FuzzOptions {
   readonly goOn: boolean
   /** Longest wait for an answer of /live, in milliseconds; null: any. */
   readonly liveLimitMs: number | null
+  /** How many texts are read in place of requests, and the number of the first one; null: requests are sent. */
+  readonly texts: { readonly count: number; readonly from: number } | null
 }
 
 export const USAGE = `Usage: scripts/fuzz [--requests N] [--minutes N] [--seed S] [--per-second N] [--go-on] [--keep]
                     [--live-limit-ms N]
+       scripts/fuzz --texts N [--from N] [--seed S]
 
 Starts the product, a runner agent included, and sends requests to it that are made from its own OpenAPI document: right
 ones, ones with one thing wrong, and wild ones, by callers of every right. No answer may be 5xx, every refusal must have
@@ -30,6 +33,9 @@ without bound. A share of the requests has the largest bodies that there may be.
   --go-on          go on after a fault, and tell every kind of fault once
   --live-limit-ms N  fail when an answer of /live took longer, asked by a second process every 20 ms; the last line says the
                    worst in any case
+  --texts N        send nothing: give so many random texts of YAML, JSON, patterns and expressions to their readers, in a
+                   process of its own. None may end it, take a gigabyte, or become anything but a value or a refusal
+  --from N         number of the first text (default 1)
   --keep           keep the folder with database, logs and the list of requests; it is always kept after a fault
 
 A fault ends the run, unless it shall go on, and is printed with the request and the command that runs everything up to it again. The last line
@@ -50,6 +56,8 @@ export function readOptions(args: readonly string[], random: () => number): Fuzz
       seed: { type: 'string' },
       'per-second': { type: 'string', default: '0' },
       'live-limit-ms': { type: 'string' },
+      texts: { type: 'string' },
+      from: { type: 'string', default: '1' },
       keep: { type: 'boolean', default: false },
       'go-on': { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -68,5 +76,9 @@ export function readOptions(args: readonly string[], random: () => number): Fuzz
   if (!(perSecond >= 0)) throw new Error('--per-second must be a number')
   const liveLimitMs = values['live-limit-ms'] === undefined ? null : Number(values['live-limit-ms'])
   if (liveLimitMs !== null && !(liveLimitMs > 0)) throw new Error('--live-limit-ms must be a number above 0')
-  return { requests, minutes, seed, perSecond, keep: values.keep, goOn: values['go-on'], liveLimitMs }
+  const texts = values.texts === undefined ? null : { count: Number(values.texts), from: Number(values.from) }
+  if (texts && !(Number.isSafeInteger(texts.count) && texts.count > 0 && Number.isSafeInteger(texts.from))) {
+    throw new Error('--texts and --from must be whole numbers above 0')
+  }
+  return { requests, minutes, seed, perSecond, keep: values.keep, goOn: values['go-on'], liveLimitMs, texts }
 }

@@ -57,7 +57,7 @@ export interface Findings {
 /** Sends requests until their number, the time or a fault ends the run. */
 export async function fuzz(
   target: Target,
-  options: Omit<FuzzOptions, 'keep' | 'liveLimitMs'>,
+  options: Omit<FuzzOptions, 'keep' | 'liveLimitMs' | 'texts'>,
   interrupted: AbortSignal,
   say: (line: string) => void,
   patience: Patience,
