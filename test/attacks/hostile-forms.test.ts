@@ -124,6 +124,21 @@ ${CHAIN_OF_ROWS}
 - {name: Rows, type: ansible, playbook: p.yml, roles: [public], fields: [{name: rows, type: list, subform: Row}, {name: one, type: yaml, subform: Row}]}
 `
 
+/** Each subform needs the next one, and the last one is missing. */
+const SUBFORMS = `${many(3000, (at) => `- {name: s${at}, type: subform, fields: [{name: x, type: list, subform: s${at + 1}}]}`)}
+- {name: Long, type: ansible, playbook: p.yml, roles: [public], fields: [{name: x, type: list, subform: s0}]}
+`
+
+/** Each workflow runs the next one. */
+const WORKFLOWS = `workflow_job_templates:
+${many(2000, (at) => `- {name: w${at}, related: {workflow_nodes: [{identifier: n, extra_data: {v${at}: '{{ x }}'}, unified_job_template: {name: w${at + 1}, type: workflow_job_template}}]}}`)}
+- {name: w2000, related: {workflow_nodes: [{identifier: n, unified_job_template: {name: p.yml, type: job_template}}]}}
+`
+const OF_WORKFLOW = '{name: Flow, type: workflow, workflow: w0, roles: [public], fields: [{name: x, type: text}]}\n'
+
+/** Mistakes without end, each in an entry of its own. */
+const MISTAKES = '- 1\n'.repeat(49_000)
+
 let product: Product
 beforeAll(async () => {
   const forms = Object.entries(FORMS).map(
@@ -131,7 +146,14 @@ beforeAll(async () => {
   )
   product = await startProduct({
     withAgent: false,
-    forms: { ...Object.fromEntries(forms), 'self.yml': SELF },
+    forms: {
+      ...Object.fromEntries(forms),
+      'self.yml': SELF,
+      'subforms.yml': SUBFORMS,
+      'flow.yml': OF_WORKFLOW,
+      'mistakes.yml': MISTAKES,
+    },
+    workflows: { 'chain.yml': WORKFLOWS },
     playbooks: { 'p.yml': '- hosts: all\n' },
     controlPlane: { AUTH_RATE_LIMIT: '0', LAUNCH_VALIDATION: 'enforce' },
   })
@@ -183,4 +205,36 @@ test('a chain of fields in each of many rows in rows', async () => {
   expect(JSON.stringify(body)).toContain('fields that need each other')
   expect((await product.admin.request('POST', '/job', { formName: 'Chains', rawFormData })).status).toBe(422)
   await expectTheSameProcess(pid)
+})
+
+test('a chain of thousands of subforms, of which the last one is missing', async () => {
+  const { pid } = product.controlPlane
+  const { records, errors } = await product.admin.get<{
+    records: { name: string }[]
+    errors: { form: string; reason: string }[]
+  }>('/forms')
+  expect(records.map(({ name }) => name)).not.toContain('Long')
+  expect(errors).toContainEqual(
+    expect.objectContaining({ form: 'Long', reason: expect.stringContaining('"s0"') as string }),
+  )
+  await expectTheSameProcess(pid)
+})
+
+test('a chain of thousands of workflows', async () => {
+  const { pid } = product.controlPlane
+  const rawFormData = { x: '1' }
+  const evaluated = await product.admin.request('POST', '/forms/Flow/evaluate', { rawFormData, wait: 0 })
+  expect(evaluated.status).toBe(200)
+  const { status, body } = await product.admin.request('POST', '/job', { formName: 'Flow', rawFormData })
+  expect(status).toBe(200)
+  const { id } = body as { id: number }
+  expect(JSON.stringify(await product.admin.get(`/job/${id}?text=true`))).toContain('more than 50 levels of workflows')
+  await expectTheSameProcess(pid)
+})
+
+test('thousands of mistakes in one file: the first ones are told, and how many more there are', async () => {
+  const { errors } = await product.admin.get<{ errors: { file: string; reason: string }[] }>('/forms')
+  const ofFile = errors.filter(({ file }) => file === 'mistakes.yml')
+  expect(ofFile.length).toBeLessThan(200)
+  expect(ofFile.at(-1)?.reason).toMatch(/\d more/)
 })

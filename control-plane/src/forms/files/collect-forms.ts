@@ -18,7 +18,7 @@ export function collectForms(
   const errors: FormError[] = [...folderErrors]
   const first = new Map<string, PlacedForm>()
   for (const content of contents) {
-    errors.push(...content.errors)
+    for (const error of content.errors) errors.push(error)
     for (const placed of content.forms) {
       const { form, file, line } = placed
       const known = first.get(form.name)
@@ -36,19 +36,33 @@ export function collectForms(
   return { placed, forms, byName: new Map(forms.map((form) => [form.name, form])), subforms, errors }
 }
 
-/** A form with a missing subform cannot be filled in. So it is left out, and so is every form that uses it. */
+/**
+ * A form with a missing subform cannot be filled in. So it is left out, and so is every form that uses it. Each form is
+ * looked at once, however long a chain of subforms is.
+ */
 function withTheirSubforms(placed: readonly PlacedForm[], errors: FormError[]): readonly PlacedForm[] {
   const names = new Set(placed.filter(({ form }) => form.type === 'subform').map(({ form }) => form.name))
-  const kept = placed.filter(({ form, file, line }) => {
-    const unknown = namedSubforms(form).find((name) => !names.has(name))
-    if (unknown === undefined) return true
-    errors.push({
-      file,
-      line,
-      form: form.name,
-      reason: `there is no form of type subform named ${JSON.stringify(unknown)}`,
-    })
-    return false
-  })
-  return kept.length === placed.length ? kept : withTheirSubforms(kept, errors)
+  const users = new Map<string, PlacedForm[]>()
+  const missing = new Set<string>()
+  for (const one of placed) {
+    for (const name of new Set(namedSubforms(one.form))) {
+      const known = users.get(name)
+      if (known) known.push(one)
+      else users.set(name, [one])
+      if (!names.has(name)) missing.add(name)
+    }
+  }
+  const leftOut = new Set<PlacedForm>()
+  // What is added meanwhile is gone through, too.
+  for (const name of missing) {
+    for (const user of users.get(name) ?? []) {
+      if (leftOut.has(user)) continue
+      const { form, file, line } = user
+      const reason = `there is no form of type subform named ${JSON.stringify(name)}`
+      errors.push({ file, line, form: form.name, reason })
+      leftOut.add(user)
+      if (form.type === 'subform') missing.add(form.name)
+    }
+  }
+  return placed.filter((one) => !leftOut.has(one))
 }

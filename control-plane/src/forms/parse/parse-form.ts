@@ -23,12 +23,16 @@ export interface ParsedFile {
   readonly errors: readonly FormError[]
 }
 
+/** Most mistakes of one file that are told. Each of them is written to the log, too. */
+const MAX_ERRORS = 100
+
 type Path = readonly (string | number)[]
 
 /** Reads the text of a form file, one form or a list. @param file its name for people, relative to the folder */
 export function parseFormFile(file: string, text: string, read = () => readYaml(text)): ParsedFile {
   const forms: PlacedForm[] = []
   const errors: FormError[] = []
+  let more = 0
   try {
     const yaml = read()
     const entries: readonly (readonly [Path, unknown])[] = Array.isArray(yaml.value)
@@ -39,13 +43,15 @@ export function parseFormFile(file: string, text: string, read = () => readYaml(
         forms.push({ form: parseForm(entry, path, yaml), file, line: yaml.lineOf(path) })
       } catch (error) {
         if (!(error instanceof YamlProblem)) throw error
-        errors.push({ file, line: error.line, form: nameOf(entry), reason: error.reason })
+        if (errors.length === MAX_ERRORS) more += 1
+        else errors.push({ file, line: error.line, form: nameOf(entry), reason: error.reason })
       }
     }
   } catch (error) {
     if (!(error instanceof YamlProblem)) throw error
     errors.push({ file, line: error.line, form: null, reason: error.reason })
   }
+  if (more > 0) errors.push({ file, line: null, form: null, reason: `there are ${more} more mistakes in this file` })
   return { forms, errors }
 }
 
