@@ -1,11 +1,13 @@
 import { type CST, Composer, type Document, Lexer, LineCounter, Parser } from 'yaml'
-import { MAX_LEVELS } from './value-levels.js'
+import { MAX_LEVELS, MAX_VALUES } from './value-levels.js'
 import { YamlProblem } from './yaml-problem.js'
 
 /** Most characters of one YAML text. To read the largest text takes less than a second. */
 export const MAX_YAML_CHARACTERS = 2 * 1024 * 1024
 /** Most words, marks, spaces and line ends of one text. A file of ordinary forms has about one in two characters. */
 const MAX_LEXEMES = 300_000
+/** Most anchors and aliases of one text together. The library looks for the anchor of each alias among all of them. */
+const MAX_ALIASES = 2000
 /** Directives are lines such as `%TAG ! tag:example,2000:`. Each tag of the text repeats what they say. */
 const MAX_DIRECTIVES = 10
 const MAX_DIRECTIVE_LENGTH = 200
@@ -86,31 +88,22 @@ function* parsed(
   lineAt: (offset: number) => number,
 ): Generator<CST.Token | typeof STEP> {
   const parser = new Parser(lines.addNewLine)
-  const refuse = (reason: string): never => {
-    throw new YamlProblem(lineAt(parser.offset), reason, 'limit')
+  const refuse = (reason: string, offset = parser.offset): never => {
+    throw new YamlProblem(lineAt(offset), reason, 'limit')
   }
-  let [lexemes, directives, documents] = [0, 0, 0]
+  const counts = createCounts(refuse)
   function* checked(tokens: Iterable<CST.Token>): Generator<CST.Token> {
     for (const token of tokens) {
       if (token.type === 'error') throw mistake(token.offset, token.message, lineAt)
-      if (token.type === 'directive') {
-        directives += 1
-        if (directives > MAX_DIRECTIVES) refuse(`there are more than ${MAX_DIRECTIVES} directives (lines with %)`)
-        if (token.source.length > MAX_DIRECTIVE_LENGTH)
-          refuse(`a directive is longer than ${MAX_DIRECTIVE_LENGTH} characters`)
-      }
-      if (token.type === 'document') {
-        documents += 1
-        if (documents > 1)
-          throw new YamlProblem(lineAt(token.offset), 'the text has multiple documents: only one can be read')
-      }
+      counts.token(token)
       yield token
     }
   }
+  let lexemes = 0
   for (const lexeme of withoutLateComments(new Lexer().lex(text))) {
     lexemes += 1
-    if (lexemes > MAX_LEXEMES) refuse(`the text has more than ${MAX_LEXEMES} words, marks and line ends`)
     if (lexemes % LEXEMES_OF_STEP === 0) yield STEP
+    counts.lexeme(lexeme)
     yield* checked(parser.next(lexeme))
     // The first entry is the document.
     const { stack } = parser
@@ -120,6 +113,38 @@ function* parsed(
   }
   yield* checked(parser.end())
 }
+
+/** Counts what a text is made of, before anything is made of it. Each limit is for the whole text. */
+function createCounts(refuse: (reason: string, offset?: number) => never) {
+  let [lexemes, values, aliases, directives, documents] = [0, 0, 0, 0, 0]
+  let isText = false
+  return {
+    lexeme(lexeme: string): void {
+      lexemes += 1
+      if (lexemes > MAX_LEXEMES) refuse(`the text has more than ${MAX_LEXEMES} words, marks and line ends`)
+      const [first = ''] = isText ? '' : lexeme
+      // Names and values that are left empty are counted later, with all others.
+      if (TEXT_MARK === lexeme || VALUE_STARTS.has(first)) values += 1
+      if (values > MAX_VALUES) refuse(`there are more than ${MAX_VALUES} values and names`)
+      if (first === '*' || first === '&') aliases += 1
+      if (aliases > MAX_ALIASES) refuse(`there are more than ${MAX_ALIASES} anchors and aliases`)
+      // What follows this mark is the text of a value.
+      isText = lexeme === TEXT_MARK
+    },
+    token(token: CST.Token): void {
+      if (token.type === 'document') documents += 1
+      if (documents > 1) refuse('the text has multiple documents: only one can be read', token.offset)
+      if (token.type !== 'directive') return
+      directives += 1
+      if (directives > MAX_DIRECTIVES) refuse(`there are more than ${MAX_DIRECTIVES} directives (lines with %)`)
+      if (token.source.length > MAX_DIRECTIVE_LENGTH) {
+        refuse(`a directive is longer than ${MAX_DIRECTIVE_LENGTH} characters`)
+      }
+    },
+  }
+}
+
+const VALUE_STARTS: ReadonlySet<string> = new Set(['"', "'", '[', '{', '*'])
 
 /**
  * After many empty lines, a line with nothing but a comment becomes an empty line, too. The parser would compare each such

@@ -4,8 +4,6 @@ import { MAX_LEVELS, MAX_VALUES } from './value-levels.js'
 import type { YamlDocument } from './yaml-document.js'
 import { YamlProblem } from './yaml-problem.js'
 
-/** Most anchors and aliases of one text together. The library looks for the anchor of each alias among all of them. */
-const MAX_ALIASES = 2000
 /** Most characters of all texts, each counted as often as an alias repeats it. */
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
@@ -27,15 +25,10 @@ const NOTHING: Size = { levels: 0, values: 1, characters: 0 }
 export function checkYamlValues({ document, lineAt }: YamlDocument): void {
   /** The size of the node at each anchor; null while the node is still open. */
   const anchors = new Map<string, Size | null>()
-  let aliases = 0
 
   function sizeOf(node: unknown): Size {
     if (isPair(node)) return sum([sizeOf(node.key), sizeOf(node.value)], node.key)
     if (!isNode(node)) return NOTHING
-    if (isAlias(node) || node.anchor !== undefined) {
-      aliases += 1
-      if (aliases > MAX_ALIASES) refuse(node, `there are more than ${MAX_ALIASES} anchors and aliases`)
-    }
     if (isAlias(node)) {
       // The library reports an alias without an anchor when it makes the values.
       const size = anchors.get(node.source)

@@ -10,7 +10,7 @@ import { createReaders } from './readers.js'
  */
 const [seed = 0, from = 0, to = 0] = process.argv.slice(2, 5).map(Number)
 const file = openSync(process.argv[5] ?? '', 'w')
-const read = await createReaders()
+const read = createReaders()
 const chance = createChance(seed)
 const came: Record<string, number> = {}
 let slowest = { ms: 0, number: 0 }
@@ -19,7 +19,7 @@ for (let number = from; number <= to; number += 1) {
   const drawn = drawText(chance.fork(`text ${number}`))
   const began = performance.now()
   try {
-    const end = `${drawn.door} ${read(drawn)}`
+    const end = `${drawn.door} ${await read(drawn)}`
     came[end] = (came[end] ?? 0) + 1
   } catch (error) {
     process.stderr.write(

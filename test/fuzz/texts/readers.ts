@@ -21,15 +21,18 @@ const SHORT = 2000
 const FEW = 40
 
 /** Gives each text to its reader. What is neither a value nor a clear refusal is thrown. */
-export async function createReaders(): Promise<(drawn: DrawnText) => ReadText> {
-  const open = await loadQuickJs('en')
+export function createReaders(): (drawn: DrawnText) => Promise<ReadText> {
+  let loading = loadQuickJs('en')
+
+  let open: Awaited<typeof loading>
 
   function inSandbox(
     run: (evaluator: ReturnType<typeof open>) => { readonly ok: boolean; readonly reason?: string },
   ): ReadText {
     const evaluator = open(0)
     const { ok, reason } = run(evaluator)
-    evaluator.close()
+    // An engine that broke down is not used again, as in the threads of the product.
+    if (!evaluator.close()) loading = loadQuickJs('en')
     if (!ok && !reason) throw new Error('it is refused without a reason')
     return ok ? 'value' : 'refused'
   }
@@ -56,7 +59,10 @@ export async function createReaders(): Promise<(drawn: DrawnText) => ReadText> {
       return fillText(text, resolve).complete && fillScript(text, resolve, true).complete ? 'value' : 'refused'
     },
   }
-  return ({ door, text }) => readers[door](text)
+  return async ({ door, text }) => {
+    open = await loading
+    return readers[door](text)
+  }
 }
 
 type Read = { readonly value: unknown } | { readonly problem: Error }

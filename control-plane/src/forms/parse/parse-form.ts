@@ -23,6 +23,8 @@ export interface ParsedFile {
   readonly errors: readonly FormError[]
 }
 
+/** Most forms of one file. */
+const MAX_FORMS = 5000
 /** Most mistakes of one file that are told. Each of them is written to the log, too. */
 const MAX_ERRORS = 100
 
@@ -38,6 +40,8 @@ export function parseFormFile(file: string, text: string, read = () => readYaml(
     const entries: readonly (readonly [Path, unknown])[] = Array.isArray(yaml.value)
       ? yaml.value.map((entry: unknown, index) => [[index], entry])
       : [[[], yaml.value]]
+    if (entries.length > MAX_FORMS)
+      throw new YamlProblem(1, `a file may have ${MAX_FORMS} forms, and has ${entries.length}`)
     for (const [path, entry] of entries) {
       try {
         forms.push({ form: parseForm(entry, path, yaml), file, line: yaml.lineOf(path) })
