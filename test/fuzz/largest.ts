@@ -1,5 +1,5 @@
 import type { Chance } from '../chaos/kit/seed.js'
-import { LARGEST, LARGEST_VALUES } from '../support/largest-bodies.js'
+import { LARGEST, LARGEST_VALUES, LARGEST_YAML } from '../support/largest-bodies.js'
 import type { Operation } from './document.js'
 import { type Draft, setBody } from './draft.js'
 
@@ -23,10 +23,10 @@ export function largestOperation(operations: readonly Operation[], chance: Chanc
 
 /** Gives a request the largest body that there may be for its operation: it costs the service most. */
 export function setLargest(draft: Draft, operation: Operation, chance: Chance): void {
-  const [what, make] = chance.pick(Object.entries(LARGEST_VALUES))
+  const [what, make] = chance.pick(Object.entries({ ...LARGEST_VALUES, ...LARGEST_YAML }))
   const isLaunch = operation.key === LAUNCH
   const bytes = operation.isPublic ? LARGEST.stranger : isLaunch ? LARGEST.launch : LARGEST.other
-  const field = what.includes('text') && what !== 'texts' ? 'text' : 'rows'
+  const field = what in LARGEST_YAML ? 'yaml' : what.includes('text') && what !== 'texts' ? 'text' : 'rows'
   const values = make(bytes)
   const text = isLaunch ? `{"formName":"${LARGE_FORM}","rawFormData":{"${field}":${values}}}` : `{"name":${values}}`
   setBody(draft, Buffer.from(text), 'application/json')

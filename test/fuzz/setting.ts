@@ -93,6 +93,7 @@ export const FORMS: readonly FormFile[] = [
     fields: [
       { name: 'text', type: 'textarea' },
       { name: 'rows', type: 'list', subform: 'disk' },
+      { name: 'yaml', type: 'yaml' },
     ],
   },
   {

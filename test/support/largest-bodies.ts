@@ -20,6 +20,16 @@ export const LARGEST_VALUES: Readonly<Record<string, (bytes: number) => string>>
   'too many values': (bytes) => `[${'[],'.repeat((bytes - AROUND) / 3)}1]`,
 }
 
+/** Texts of YAML, as JSON texts, that are as large as a body may be. The first ones have as many values as YAML may have. */
+export const LARGEST_YAML: Readonly<Record<string, (bytes: number) => string>> = {
+  'YAML of values': () => JSON.stringify(`[${'1,'.repeat(49_000)}1]`),
+  'YAML of names': () => JSON.stringify(Array.from({ length: 24_000 }, (_, at) => `k${at}: v`).join('\n')),
+  'YAML of one text': (bytes) => JSON.stringify(`|\n${' x'.repeat((bytes - AROUND) / 2)}`),
+  'YAML of too many values': (bytes) => JSON.stringify(`[${'1,'.repeat((bytes - AROUND) / 2)}1]`),
+  'YAML of brackets': (bytes) => JSON.stringify('['.repeat(bytes - AROUND)),
+  'YAML of empty lines': (bytes) => `"${'\\n'.repeat((bytes - AROUND) / 2)}"`,
+}
+
 /** As many parts as both bounds allow: the bytes, and what the service counts of values and names. */
 function mostParts(bytes: number, part: (at: number) => string): string {
   // The values around them count, too.
