@@ -118,7 +118,7 @@ function inserted(script: string, insertions: readonly Insertion[]): string {
   return result + script.slice(end)
 }
 
-/** The value with its texts and keys changed. It is the same object where nothing is changed. Its levels were counted before. */
+/** The value with its texts and keys changed. The same object where nothing changes. Its levels were counted before. */
 function mapTexts(
   value: unknown,
   change: (text: string, path: readonly (string | number)[]) => string,
