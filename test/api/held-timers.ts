@@ -16,6 +16,8 @@ export function heldTimers() {
   return {
     timers,
     count: () => due.length,
+    /** How many wait that were set to so many milliseconds. */
+    countOf: (ms: number) => due.filter((timer) => timer.ms === ms).length,
     /** Whether one waits that was set to so many milliseconds. */
     waitsFor: (ms: number) => due.some((timer) => timer.ms === ms),
     move(ms: number) {

@@ -1,13 +1,11 @@
-import { createTurns } from '../time/turns.js'
-
-/** Connections to one server: so many at most, and those that are idle end after a while. */
+/** Connections to one server. Those that are idle end after a while. Who asks has had a turn before. */
 export interface ConnectionKeeper<Connection> {
   /**
    * Does something with a connection of its own.
    * @param work gives whether the connection may be used again
-   * @throws Error when the signal is aborted before a connection is free; what `open` or `work` throws
+   * @throws what `open` or `work` throws
    */
-  use(work: (connection: Connection) => Promise<boolean>, signal: AbortSignal): Promise<void>
+  use(work: (connection: Connection) => Promise<boolean>): Promise<void>
   close(): Promise<void>
 }
 
@@ -16,8 +14,6 @@ export interface KeptConnection<Connection> {
   open(): Promise<Connection>
   end(connection: Connection): void
   isOpen(connection: Connection): boolean
-  /** Connections at a time. */
-  readonly most: number
   readonly idleMs: number
 }
 
@@ -25,7 +21,6 @@ export interface KeptConnection<Connection> {
 export function keepConnections<Connection>(kind: KeptConnection<Connection>): ConnectionKeeper<Connection> {
   const idle = new Map<Connection, NodeJS.Timeout>()
   const using = new Set<Promise<void>>()
-  const turns = createTurns(kind.most)
   let closed = false
 
   function takeIdle(): Connection | null {
@@ -59,9 +54,8 @@ export function keepConnections<Connection>(kind: KeptConnection<Connection>): C
   }
 
   return {
-    async use(work, signal) {
-      const leave = await turns.take('', signal)
-      const used = useOne(work).finally(leave)
+    async use(work) {
+      const used = useOne(work)
       using.add(used)
       await used.finally(() => using.delete(used))
     },

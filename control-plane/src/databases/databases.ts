@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { createTurns } from '../time/turns.js'
 import { DATABASE_TYPES, type DatabaseType, type OpenCredential } from '../credentials/stored/credential.js'
 import type { Credentials } from '../credentials/stored/credentials.js'
 import { messageOf } from '../errors.js'
@@ -44,6 +45,8 @@ const OPEN: Readonly<
 export function createDatabases({ credentials, log, limits }: DatabasesDependencies): Databases {
   /** By the name of the credential. A credential that was changed gets new connections. */
   const engines = new Map<string, { readonly key: string; readonly engine: Promise<Engine> }>()
+  /** By the name of the credential, too. The drivers would give their connections in order of arrival. */
+  const turns = createTurns({ most: limits.connections })
   let closed = false
 
   function engineOf(name: string, type: DatabaseType, target: Target): Promise<Engine> {
@@ -75,12 +78,16 @@ export function createDatabases({ credentials, log, limits }: DatabasesDependenc
     const type = typeOf(database, credential)
     if (closed) throw new DatabaseProblem('the service is stopping')
     const rows = gatherRows(limits)
+    const leave = await turns.take(name, query.callers, query.signal)
     try {
+      if (closed) throw new DatabaseProblem('the service is stopping')
       const engine = await engineOf(name, type, targetOf(credential, type))
       await engine.ask(query, rows)
     } catch (error) {
       if (error instanceof DatabaseProblem) throw error
       throw new DatabaseProblem(`the database '${name}' cannot be asked: ${reasonOf(error, credential)}`)
+    } finally {
+      leave()
     }
     return rows.answer()
   }

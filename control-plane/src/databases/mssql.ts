@@ -42,7 +42,6 @@ export function openMssql(target: Target, limits: AskLimits, onError: (error: Er
     },
     end: (connection) => connection.close(),
     isOpen: (connection) => !connection.closed,
-    most: limits.connections,
     idleMs: limits.idleMs,
   })
   return Promise.resolve({
@@ -55,7 +54,7 @@ export function openMssql(target: Target, limits: AskLimits, onError: (error: Er
         if (!(await askWith(driver, connection, statement, rows, signal))) return false
         await act((done) => connection.rollbackTransaction(done))
         return true
-      }, signal)
+      })
     },
     close: () => connections.close(),
   })

@@ -1,3 +1,5 @@
+import type { Callers } from '../time/callers.js'
+
 /** A question to a database that a form asks. */
 export interface DatabaseQuery {
   /** `dbConfig` as the form has it. It is not checked before it comes here. */
@@ -9,6 +11,8 @@ export interface DatabaseQuery {
    * @param placeholder the text between the parentheses
    */
   readonly value: (placeholder: string) => unknown
+  /** Those who wait for the answer. Callers take turns. */
+  readonly callers: Callers
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal
 }

@@ -5,7 +5,7 @@ import type { AddressRules } from './address-rules.js'
 import { createFormFiles } from './file-functions.js'
 import { createFunctions } from './functions.js'
 import { sendRequest } from './http-request.js'
-import { createJqThread } from './jq-thread.js'
+import { createJq } from './jq.js'
 import { type Sources, createSources } from './sources.js'
 import type { SshSettings } from './ssh-command.js'
 
@@ -36,7 +36,7 @@ export function composeSources(
   const functions = createFunctions({
     credentials,
     files: createFormFiles(settings.formFilesPath),
-    jq: createJqThread(timers),
+    jq: createJq(timers),
     send: (request) => sendRequest(settings.restAddresses, request),
     ssh: settings.formSsh,
   })

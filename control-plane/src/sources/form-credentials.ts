@@ -2,8 +2,8 @@ import type { OpenCredential } from '../credentials/stored/credential.js'
 import type { Credentials } from '../credentials/stored/credentials.js'
 import { messageOf } from '../errors.js'
 import type { AskedName } from './credential-names.js'
-import type { JqThread } from './jq-thread.js'
-import { type Asker, SourceProblem } from './question.js'
+import type { Jq } from './jq.js'
+import { type Asker, SourceProblem, type Work } from './question.js'
 
 /** The credentials that expressions of forms name. */
 export interface FormCredentials {
@@ -12,7 +12,11 @@ export interface FormCredentials {
    * @param mayBePatterns names of the author that are regular expressions count for credentials that no name fits exactly
    * @throws SourceProblem
    */
-  open(names: readonly AskedName[], asker: Pick<Asker, 'mayUse'>, mayBePatterns?: boolean): Promise<OpenCredential>
+  open(
+    names: readonly AskedName[],
+    asker: Pick<Asker, 'mayUse'> & Work,
+    mayBePatterns?: boolean,
+  ): Promise<OpenCredential>
   /** The credential of this name; null: there is none. @throws SourceProblem */
   openOne(name: string): Promise<OpenCredential | null>
 }
@@ -20,7 +24,7 @@ export interface FormCredentials {
 /** Makes the {@link FormCredentials}. */
 export function createFormCredentials(
   credentials: Pick<Credentials, 'open' | 'list'>,
-  jq: Pick<JqThread, 'run'>,
+  jq: Pick<Jq, 'run'>,
 ): FormCredentials {
   async function openOne(name: string): Promise<OpenCredential | null> {
     try {
@@ -31,10 +35,10 @@ export function createFormCredentials(
   }
 
   /** The first name that a pattern fits. jq looks for it: a pattern cannot stop the service there. */
-  async function fitting(pattern: string): Promise<string | null> {
+  async function fitting(pattern: string, work: Work): Promise<string | null> {
     const names = (await credentials.list()).map(({ name }) => name)
     const filter = '.pattern as $pattern | [.names[] | select(test($pattern))]'
-    const found = await jq.run({ names, pattern }, filter).catch(() => [])
+    const found = await jq.run({ names, pattern }, filter, work).catch(() => [])
     return Array.isArray(found) && typeof found[0] === 'string' ? found[0] : null
   }
 
@@ -47,7 +51,7 @@ export function createFormCredentials(
         }
         const found = await openOne(name)
         if (found) return found
-        const other = mayBePatterns && isWritten && isPattern(name) ? await fitting(name) : null
+        const other = mayBePatterns && isWritten && isPattern(name) ? await fitting(name, asker) : null
         const fits = other === null ? null : await openOne(other)
         if (fits) return fits
       }

@@ -5,9 +5,9 @@ import type { FormFiles } from './file-functions.js'
 import { type AskedName, namesAskedIn, namesAt } from './credential-names.js'
 import { createFormCredentials } from './form-credentials.js'
 import type { FormRequest, FormResponse } from './http-request.js'
-import type { JqThread } from './jq-thread.js'
-import { type SourcedText, sourcedText } from './origins.js'
-import { type Asker, type Question, SourceProblem } from './question.js'
+import type { Jq } from './jq.js'
+import { type SourcedText, pointerOf, sourcedText, untypedLength } from './origins.js'
+import { type Asker, type Question, SourceProblem, type Work } from './question.js'
 import { REST_FUNCTIONS } from './rest-functions.js'
 import { type SshSettings, runSshCommand } from './ssh-command.js'
 
@@ -16,7 +16,7 @@ type Call = Extract<Question, { kind: 'function' }>
 /** The functions of forms (`fn.fnJq` and others) that the sandbox cannot answer itself. */
 export interface Functions {
   /** @throws SourceProblem */
-  call(question: Call, asker: Pick<Asker, 'mayUse'>, signal: AbortSignal): Promise<unknown>
+  call(question: Call, asker: Pick<Asker, 'mayUse'> & Work): Promise<unknown>
   /** Which of the names in a question the asker may use. The cache makes it a part of its key. */
   rightsIn(question: Question, asker: Pick<Asker, 'mayUse'>): string
   close(): Promise<void>
@@ -26,7 +26,7 @@ export interface Functions {
 export interface FunctionsDependencies {
   readonly credentials: Pick<Credentials, 'open' | 'list'>
   readonly files: FormFiles
-  readonly jq: JqThread
+  readonly jq: Jq
   readonly send: (request: FormRequest) => Promise<FormResponse>
   readonly ssh: SshSettings
   /** Servers of DNS with their ports; undefined: those of the system. */
@@ -35,49 +35,57 @@ export interface FunctionsDependencies {
 
 const DNS_TYPES = ['A', 'AAAA', 'MX', 'NS', 'CNAME', 'TXT', 'SRV', 'PTR', 'SOA', 'CAA'] as const
 
+type Filter = (value: unknown, filter: SourcedText) => Promise<unknown>
+
 /** Makes the {@link Functions}. */
 export function createFunctions(deps: FunctionsDependencies): Functions {
   const { credentials, files, jq, send } = deps
   const named = createFormCredentials(credentials, jq)
 
-  const filtered = async (value: unknown, filter: unknown): Promise<unknown> =>
-    isNothing(filter) ? value : jq.run(value, textOf(filter, 'the jq filter'))
+  /** A filter that holds what a person typed has less time. */
+  const filterFor =
+    (work: Work): Filter =>
+    (value, filter) =>
+      jq.run(value, filter.text, { ...work, isFromValue: untypedLength(filter) < filter.text.length })
 
-  async function ssh({ given, origins }: Call, signal: AbortSignal): Promise<unknown> {
-    const [user, host, command, filter] = given
+  async function ssh(question: Call, { signal }: Work, filtered: Filter): Promise<unknown> {
+    const [user, host, , filter] = question.given
     const asked = {
       user: textOf(user, 'the user'),
       host: textOf(host, 'the host'),
-      command: sourcedText(textOf(command, 'the command'), origins, '/2'),
+      command: textAt(question, 2, 'the command'),
     }
     const said = await runSshCommand(deps.ssh, asked, named.openOne, signal)
-    return isNothing(filter) ? linesOf(said) : jq.run(jsonOrLines(said), textOf(filter, 'the jq filter'))
+    return isNothing(filter) ? linesOf(said) : filtered(jsonOrLines(said), textAt(question, 3, 'the jq filter'))
   }
 
   return {
-    async call(question, asker, signal) {
+    async call(question, asker) {
       const { name, given, origins } = question
+      const filtered = filterFor(asker)
+      const filteredIfAsked = (value: unknown) =>
+        isNothing(given[1]) ? value : filtered(value, textAt(question, 1, 'the jq filter'))
       const needs = {
         send,
-        signal,
+        signal: asker.signal,
         credential: (names: readonly AskedName[]) => named.open(names, asker),
-        jq: (value: unknown, filter: SourcedText) => jq.run(value, filter.text),
+        jq: filtered,
       }
       const rest = Object.hasOwn(REST_FUNCTIONS, name) ? REST_FUNCTIONS[name] : undefined
       if (rest) return rest(question, needs)
       switch (name) {
         case 'fnJq':
-          return jq.run(given[0], textOf(given[1], 'the jq filter'))
+          return filtered(given[0], textAt(question, 1, 'the jq filter'))
         case 'fnReadYamlFile':
-          return filtered(await files.readYaml(textOf(given[0], 'the path')), given[1])
+          return filteredIfAsked(await files.readYaml(textOf(given[0], 'the path')))
         case 'fnReadJsonFile':
-          return filtered(await files.readJson(textOf(given[0], 'the path')), given[1])
+          return filteredIfAsked(await files.readJson(textOf(given[0], 'the path')))
         case 'fnSsh':
-          return ssh(question, signal)
+          return ssh(question, asker, filtered)
         case 'fnLs':
           return listFiles(files, given)
         case 'fnDnsResolve':
-          return resolveName(given, signal, deps.nameServers)
+          return resolveName(given, asker.signal, deps.nameServers)
         case 'fnCredentials': {
           const names = [0, 1].flatMap((at) => namesAt(given[at], origins, `/${at}`))
           const { name: own, user, host, port } = await named.open(names, asker, true)
@@ -151,6 +159,11 @@ function linesOf(text: string): string[] {
 
 function isNothing(value: unknown): value is null | undefined | '' {
   return value === undefined || value === null || value === ''
+}
+
+/** An argument that is a text. @throws SourceProblem */
+function textAt({ given, origins }: Call, at: number, what: string): SourcedText {
+  return sourcedText(textOf(given[at], what), origins, pointerOf([at]))
 }
 
 function textOf(value: unknown, what: string): string {

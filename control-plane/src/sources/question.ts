@@ -1,3 +1,4 @@
+import type { Callers } from '../time/callers.js'
 import type { Origins } from './origins.js'
 
 /**
@@ -41,6 +42,16 @@ export interface Asker {
   readonly mayUse: (credential: string) => boolean
   /** True: an answer that somebody else got a short time ago is good enough. False for launches, which always ask. */
   readonly mayReuse: boolean
+  /** The key of the person. People take turns. */
+  readonly caller: string
+  /** Aborted when the asker does not wait any more. */
+  readonly signal?: AbortSignal
+}
+
+/** The work on a question: for whom it is done, and when nobody waits for it any more. */
+export interface Work {
+  readonly callers: Callers
+  readonly signal: AbortSignal
 }
 
 /** Two questions with one key are the same question. */

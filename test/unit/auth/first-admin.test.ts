@@ -38,7 +38,7 @@ test('a generated password is in a file that only the owner can read, and it wor
   expect((await stat(path)).mode & 0o777).toBe(0o600)
   const [user] = await listUsers(store.read)
   expect(user).toMatchObject({ username: 'admin', groups: ['admins'], enabled: true, type: 'local' })
-  expect(await passwords.verify(user?.passwordHash ?? null, made?.generatedPassword ?? '')).toBe(true)
+  expect(await passwords.verify(user?.passwordHash ?? null, made?.generatedPassword ?? '', 'here')).toBe(true)
 })
 
 test('it is made once, also when two processes start at the same moment', async () => {
@@ -63,7 +63,7 @@ test('a password that breaks the rules is refused before anything is made', asyn
 })
 
 test('no password is right for an unknown user', async () => {
-  expect(await passwords.verify(null, 'no account has this password')).toBe(false)
+  expect(await passwords.verify(null, 'no account has this password', 'here')).toBe(false)
 })
 
 test('the sweeper removes expired entries and ends when it is closed', async () => {

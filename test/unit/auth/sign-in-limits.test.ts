@@ -152,11 +152,22 @@ describe('hashes of passwords', () => {
   test('fit their password only, and nobody has one', async () => {
     const passwords = createPasswords(FAST)
     const stored = await passwords.hash('right')
-    expect(await Promise.all([passwords.verify(stored, 'right'), passwords.verify(stored, 'wrong')])).toEqual([
-      true,
-      false,
-    ])
-    expect(await passwords.verify(null, 'no account has this password')).toBe(false)
+    expect(
+      await Promise.all([passwords.verify(stored, 'right', 'here'), passwords.verify(stored, 'wrong', 'here')]),
+    ).toEqual([true, false])
+    expect(await passwords.verify(null, 'no account has this password', 'here')).toBe(false)
+  })
+
+  test('of one network do not delay those of another, also when many networks fill the queue', async () => {
+    const passwords = createPasswords(FAST)
+    let made = 0
+    const from = (network: string) =>
+      Array.from({ length: 120 }, () => passwords.verify(null, 'x', network).then(() => (made += 1)))
+    const many = Promise.allSettled(['a', 'b', 'c', 'd', 'e'].flatMap(from))
+    await passwords.verify(null, 'x', 'new')
+    // A few of each network were at work or had their turn before.
+    expect(made).toBeLessThanOrEqual(3 * 5)
+    expect((await many).some(({ status }) => status === 'rejected')).toBe(true)
   })
 
   test('are made two at a time, and 100 others wait; the next one is told to try again', async () => {

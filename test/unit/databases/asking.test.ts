@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OpenCredential } from '../../../control-plane/src/credentials/stored/credential.js'
 import { createDatabases } from '../../../control-plane/src/databases/databases.js'
+import { createCallers } from '../../../control-plane/src/time/callers.js'
 import type { Databases } from '../../../control-plane/src/databases/query-type.js'
 import { EVIL_PAYLOADS as PAYLOADS, EVIL_PIECES as PIECES, evilText as evil } from '../../support/evil-texts.js'
 import { type MariadbServer, startMariadb } from '../../support/mariadb.js'
@@ -60,7 +61,13 @@ async function askMariadb(statements: readonly string[]): Promise<void> {
 }
 
 const ask = (config: unknown, text: string, values: Record<string, unknown> = {}) =>
-  databases.ask({ config, text, value: (name) => values[name], signal: new AbortController().signal })
+  databases.ask({
+    config,
+    text,
+    value: (name) => values[name],
+    callers: createCallers('ann'),
+    signal: new AbortController().signal,
+  })
 const rowsOf = async (...given: Parameters<typeof ask>) => (await ask(...given)).rows
 
 /** Places of a placeholder: a value that is put there is read back unchanged, whatever it is. */
@@ -146,7 +153,13 @@ describe.each(['pg', 'maria'])('on %s', (name) => {
   test('a caller that stops waiting is answered at once, and the next one gets its turn', async () => {
     const stop = new AbortController()
     const slow = name === 'pg' ? 'select pg_sleep(50)' : 'select sleep(50)'
-    const asked = databases.ask({ config: name, text: slow, value: () => null, signal: stop.signal })
+    const asked = databases.ask({
+      config: name,
+      text: slow,
+      value: () => null,
+      callers: createCallers('ann'),
+      signal: stop.signal,
+    })
     stop.abort()
     await expect(asked).rejects.toThrow(/cannot be asked/)
     expect(await rowsOf(name, 'select 1 as n')).toEqual([{ n: 1 }])
@@ -159,7 +172,13 @@ describe.each(['pg', 'maria'])('on %s', (name) => {
       name === 'pg'
         ? "select 1 as n from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'"
         : "select 1 as n from information_schema.processlist where info like 'select sleep%'"
-    const asked = databases.ask({ config: name, text: slow, value: () => null, signal: stop.signal })
+    const asked = databases.ask({
+      config: name,
+      text: slow,
+      value: () => null,
+      callers: createCallers('ann'),
+      signal: stop.signal,
+    })
     const refused = expect(asked).rejects.toThrow(/cannot be asked/)
     await waitFor('the statement to run', async () => (await rowsOf(name, running)).length > 0)
     stop.abort()

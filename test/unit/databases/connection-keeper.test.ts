@@ -11,7 +11,6 @@ let made: Fake[]
 /** Connections that were ended, each as often as that was done. */
 let ended: number[]
 let release: (() => void)[]
-const never = new AbortController().signal
 
 beforeEach(() => {
   made = []
@@ -31,64 +30,29 @@ const keeper = (idleMs = 60_000) =>
       connection.isOpen = false
     },
     isOpen: ({ isOpen }) => isOpen,
-    most: 2,
     idleMs,
   })
 
 /** Holds a connection until its entry of `release` is called. */
 const held = () => new Promise<boolean>((resolve) => release.push(() => resolve(true)))
 
-test('the number of connections is limited, and the next caller waits for its turn', async () => {
-  const connections = keeper()
-  const order: number[] = []
-  const uses = [1, 2, 3].map((nth) =>
-    connections.use(({ id }) => {
-      order.push(nth * 10 + id)
-      return held()
-    }, never),
-  )
-  await vi.waitFor(() => expect(order).toEqual([11, 22]))
-  release[1]?.()
-  await vi.waitFor(() => expect(order).toEqual([11, 22, 32]))
-  for (const end of release) end()
-  await Promise.all(uses)
-  await connections.close()
-  expect(made).toEqual([
-    { id: 1, isOpen: false },
-    { id: 2, isOpen: false },
-  ])
-})
-
 test('an idle connection ends after a while, and a failed one at once', async () => {
   const connections = keeper()
-  await connections.use(() => Promise.resolve(true), never)
-  await connections.use(() => Promise.resolve(true), never)
+  await connections.use(() => Promise.resolve(true))
+  await connections.use(() => Promise.resolve(true))
   expect(made).toEqual([{ id: 1, isOpen: true }])
   const quick = keeper(1)
-  await quick.use(() => Promise.resolve(true), never)
+  await quick.use(() => Promise.resolve(true))
   await vi.waitFor(() => expect(made[1]).toEqual({ id: 2, isOpen: false }))
   await connections.close()
   expect(made[0]).toEqual({ id: 1, isOpen: false })
-  await expect(connections.use(() => Promise.reject(new Error('refused')), never)).rejects.toThrow('refused')
+  await expect(connections.use(() => Promise.reject(new Error('refused')))).rejects.toThrow('refused')
   expect(made.at(-1)).toEqual({ id: 3, isOpen: false })
-})
-
-test('a caller that stops waiting gets no turn', async () => {
-  const connections = keeper()
-  const uses = [1, 2].map(() => connections.use(held, never))
-  const stop = new AbortController()
-  const third = connections.use(held, stop.signal)
-  stop.abort()
-  await expect(third).rejects.toThrow('did not come in time')
-  await vi.waitFor(() => expect(release.length).toBe(2))
-  for (const end of release) end()
-  await Promise.all(uses)
-  await connections.close()
 })
 
 test('a close waits for what is still done with a connection, and then no connection is left', async () => {
   const connections = keeper()
-  const use = connections.use(held, never)
+  const use = connections.use(held)
   await vi.waitFor(() => expect(release.length).toBe(1))
   let isClosed = false
   const closing = connections.close().then(() => (isClosed = true))
@@ -102,13 +66,13 @@ test('a close waits for what is still done with a connection, and then no connec
 
 test('two callers at a time never share a connection that was idle', async () => {
   const connections = keeper()
-  await connections.use(() => Promise.resolve(true), never)
+  await connections.use(() => Promise.resolve(true))
   const ids: number[] = []
   const uses = [1, 2].map(() =>
     connections.use(({ id }) => {
       ids.push(id)
       return held()
-    }, never),
+    }),
   )
   await vi.waitFor(() => expect(ids).toEqual([1, 2]))
   for (const end of release) end()
@@ -118,8 +82,8 @@ test('two callers at a time never share a connection that was idle', async () =>
 
 test('a connection that is in use again does not end as an idle one', async () => {
   const connections = keeper(1)
-  await connections.use(() => Promise.resolve(true), never)
-  const use = connections.use(held, never)
+  await connections.use(() => Promise.resolve(true))
+  const use = connections.use(held)
   await vi.waitFor(() => expect(release.length).toBe(1))
   // Timers run in their order: that of the idle time would have run before this one.
   await later(5)
@@ -131,9 +95,9 @@ test('a connection that is in use again does not end as an idle one', async () =
 
 test('every connection is ended once, also when it was idle for too long before the close', async () => {
   const connections = keeper(1)
-  await connections.use(() => Promise.resolve(true), never)
+  await connections.use(() => Promise.resolve(true))
   await vi.waitFor(() => expect(ended).toEqual([1]))
-  await connections.use(() => Promise.resolve(true), never)
+  await connections.use(() => Promise.resolve(true))
   await connections.close()
   await later(5)
   expect(ended).toEqual([1, 2])
@@ -144,14 +108,14 @@ test('a connection that broke meanwhile is not given to the next caller', async 
   await connections.use((connection) => {
     connection.isOpen = false
     return Promise.resolve(true)
-  }, never)
+  })
   expect(ended).toEqual([1])
-  await connections.use(() => Promise.resolve(true), never)
+  await connections.use(() => Promise.resolve(true))
   const [, second] = made
   if (second) second.isOpen = false
   await connections.use(({ id }) => {
     expect(id).toBe(3)
     return Promise.resolve(true)
-  }, never)
+  })
   await connections.close()
 })

@@ -2,6 +2,7 @@ import oracledb from 'oracledb'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { OpenCredential } from '../../../control-plane/src/credentials/stored/credential.js'
 import { createDatabases } from '../../../control-plane/src/databases/databases.js'
+import { createCallers } from '../../../control-plane/src/time/callers.js'
 
 const CREDENTIAL: OpenCredential = {
   id: 1,
@@ -61,7 +62,13 @@ function made(rows = 10) {
     limits: { connectMs: 1000, statementMs: 1000, rows, bytes: 1000, connections: 1, idleMs: 1000 },
   })
   const ask = (config: unknown = 'cmdb') =>
-    databases.ask({ config, text: 'select 1', value: () => null, signal: new AbortController().signal })
+    databases.ask({
+      config,
+      text: 'select 1',
+      value: () => null,
+      callers: createCallers('ann'),
+      signal: new AbortController().signal,
+    })
   return { databases, ask }
 }
 
@@ -169,6 +176,7 @@ describe('a credential', () => {
       config: 'cmdb',
       text: '',
       value: () => null,
+      callers: createCallers('ann'),
       signal: new AbortController().signal,
     })
     await expect(asked).rejects.toThrow("the credential 'cmdb' cannot be opened: the vault is sealed")

@@ -3,6 +3,7 @@ import { BSON } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { OpenCredential } from '../../../control-plane/src/credentials/stored/credential.js'
 import { createDatabases } from '../../../control-plane/src/databases/databases.js'
+import { createCallers } from '../../../control-plane/src/time/callers.js'
 import { mongodbConfiguration } from '../../../control-plane/src/databases/mongodb.js'
 import type { Databases } from '../../../control-plane/src/databases/query-type.js'
 import { EVIL_PAYLOADS, evilText } from '../../support/evil-texts.js'
@@ -38,7 +39,13 @@ function add(name: string, options: OpenCredential['options'], port: number): vo
 }
 
 const ask = (config: unknown, text: string, values: Record<string, unknown> = {}, asked = databases) =>
-  asked.ask({ config, text, value: (name) => values[name], signal: new AbortController().signal })
+  asked.ask({
+    config,
+    text,
+    value: (name) => values[name],
+    callers: createCallers('ann'),
+    signal: new AbortController().signal,
+  })
 
 describe('MongoDB', () => {
   test('documents become rows', async () => {

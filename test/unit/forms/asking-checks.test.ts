@@ -40,7 +40,7 @@ function made(
   }
   const { check } = createAskingChecks(checks, sources as never, timers)
   const start = (more: Partial<Asking> = {}) =>
-    check({} as CheckInput, 'ann', { waitMs: WAIT_MS, mayUse: () => true, mayReuse: false, ...more })
+    check({} as CheckInput, { caller: 'ann', waitMs: WAIT_MS, mayUse: () => true, mayReuse: false, ...more })
   const answer = async (...names: string[]) => {
     for (const name of names) {
       open.get(name)?.({ ok: true, value: name })

@@ -43,7 +43,7 @@ test('a stop ends busy threads, and refuses running and waiting checks', async (
   const log = { warn: () => undefined }
   const { timers, count } = heldTimers()
   const checks = createLaunchChecks({ log, timers, threads: THREADS, script: endlessScript() })
-  const refused = Promise.allSettled(Array.from({ length: THREADS + 2 }, () => checks.check(INPUT, 'ann')))
+  const refused = Promise.allSettled(Array.from({ length: THREADS + 2 }, (_, at) => checks.check(INPUT, `user ${at}`)))
   await expect.poll(threadsOfThisProcess).toBeGreaterThanOrEqual(before + THREADS)
   const during = threadsOfThisProcess()
   expect(count()).toBe(THREADS)
@@ -156,7 +156,7 @@ test('callers take turns, and each of their checks is done', async () => {
       order.push(name)
     }),
   )
-  expect(order).toEqual(['ann 1', 'ann 2', 'bob 1', 'cem 1', 'ann 3', 'bob 2', 'ann 4'])
+  expect(order).toEqual(['ann 1', 'bob 1', 'cem 1', 'ann 2', 'bob 2', 'ann 3', 'ann 4'])
 })
 
 test('a thread is used again, unless its check made it unfit or it died while it waited', async () => {
@@ -181,7 +181,7 @@ test('unfit threads are ended', async () => {
   await expect.poll(threadsOfThisProcess).toBeLessThanOrEqual(before - used.size)
 })
 
-test('two checks are under way at once, 200 more of one caller wait, and one of another caller, too', async () => {
+test('two checks of one caller are under way at once, and 200 more wait; another caller has a thread, too', async () => {
   const { check, checks } = answering({ script: endlessScript() })
   const all = Array.from({ length: 202 }, (_, at) => check(`${at}`))
   const outcomes = Promise.allSettled([...all, check('other', {}, 'bob')])

@@ -14,7 +14,14 @@ interface Asked {
   readonly isShowing: boolean
 }
 
-const REQUEST: AskFieldRequest = { kind: 'server', formName: 'f', subformName: null, fieldName: 'a', values: {} }
+const REQUEST: AskFieldRequest = {
+  kind: 'server',
+  formName: 'f',
+  subformName: null,
+  fieldName: 'a',
+  values: {},
+  signal: new AbortController().signal,
+}
 const field = (source: object, name = 'a'): Field =>
   ({
     name,
@@ -41,9 +48,9 @@ function made(
         Promise.resolve({ subforms: { part: [field({ kind: 'server', expression: 'of part' })] }, constants }),
     },
     checks: {
-      check(check: Asked, who: string, how: object) {
+      check(check: Asked, how: object) {
         asked.push(check)
-        options.push([who, how])
+        options.push(how)
         const name = check.fields[0]?.name ?? ''
         return Promise.resolve({ shown: shown === null ? undefined : { fields: { [name]: shown } } })
       },
@@ -84,7 +91,7 @@ describe('a request for the value of a field', () => {
         rules: { required: false, regex: null },
       },
     ])
-    expect(options).toMatchObject([['evaluate local/ann', { mayReuse: true, waitMs: 60_000 }]])
+    expect(options).toMatchObject([{ caller: 'local/ann', mayReuse: true, waitMs: 60_000 }])
   })
 
   test.each<[string, Partial<AskFieldRequest>, string]>([

@@ -37,7 +37,7 @@ async function made(result: object = {}) {
       contextOf: () => Promise.resolve({ subforms: {}, constants: {} }),
     },
     checks: {
-      async check(check: object, _: string, how: object) {
+      async check(check: object, how: object) {
         asked.push({ check, how })
         if (state.holds) await new Promise<void>((resolve) => waiting.push(resolve))
         return { details: NOTHING_WRONG, extravars: {}, credentials: {}, passwords: [], ...result }

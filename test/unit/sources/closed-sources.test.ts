@@ -8,7 +8,7 @@ import { heldTimers } from '../../api/held-timers.js'
 import { allWritten } from './origins.js'
 
 const STOPPING = { ok: false, reason: 'the service is stopping' }
-const asker = { mayUse: () => true, mayReuse: true }
+const asker = { mayUse: () => true, mayReuse: true, caller: 'ann' }
 const asked = (name: string, keepMs: number | null = null): Asked => ({
   question: { kind: 'function', name, given: [], origins: ALL_TYPED },
   field: 'f',
@@ -109,7 +109,7 @@ test('an answer is kept for a minute when its field says nothing, and for a day 
   await ask('fnLong', 10 * DAY, true)
 })
 
-test('one source gets eight questions at a time, and others do not wait for it', async () => {
+test('one source gets four questions of one person at a time and eight of all, and others do not wait for it', async () => {
   const { sources, calls } = held()
   const askers = { ...asker, mayReuse: false }
   const url = (host: string, path: number) => ['get', `https://${host}/${path}`]
@@ -117,12 +117,17 @@ test('one source gets eight questions at a time, and others do not wait for it',
     ...asked(''),
     question: { kind: 'function', name: 'fnRestBasic', given: url(host, path), origins: ALL_TYPED },
   })
-  const open = Array.from({ length: 9 }, (_, path) => sources.ask(rest('one.test', path), askers))
-  await calledTimes(calls, 8)
+  const ask = (caller: string, path: number) => sources.ask(rest('one.test', path), { ...askers, caller })
+  const open = Array.from({ length: 5 }, (_, path) => ask('ann', path))
+  await calledTimes(calls, 4)
   open.push(sources.ask(rest('other.test', 0), askers), sources.ask(asked('fnJq'), askers))
+  await calledTimes(calls, 6)
+  open.push(...['bob', 'bob', 'cem', 'dan', 'eve', 'fay'].map((caller, at) => ask(caller, at + 5)))
   await calledTimes(calls, 10)
   calls[0]?.answer(1)
   await calledTimes(calls, 11)
+  for (const call of [...calls]) call.answer(1)
+  await calledTimes(calls, 13)
   for (const call of calls) call.answer(1)
   expect(await Promise.all(open)).toEqual(open.map(() => ({ ok: true, value: 1 })))
 })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
 import { ALL_TYPED } from '../../../control-plane/src/sources/origins.js'
 import { createFunctions } from '../../../control-plane/src/sources/functions.js'
+import { createCallers } from '../../../control-plane/src/time/callers.js'
 
 const TYPES = { A: 1, NS: 2, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28, SRV: 33 }
 /** Records of web.example.com by type, as they stand in an answer. */
@@ -64,7 +65,11 @@ function resolve(...given: unknown[]): Promise<unknown> {
     nameServers: servers,
   })
   const question = { kind: 'function', name: 'fnDnsResolve', given, origins: ALL_TYPED } as const
-  return functions.call(question, { mayUse: () => true }, new AbortController().signal)
+  return functions.call(question, {
+    mayUse: () => true,
+    callers: createCallers('ann'),
+    signal: new AbortController().signal,
+  })
 }
 
 test('fn.fnDnsResolve gives the records of a name, of type A by default', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ListedCredential } from '../../../control-plane/src/credentials/stored/row.js'
 import { namesIn, secretPlaces } from '../../../control-plane/src/sources/credential-names.js'
 import { createFormCredentials } from '../../../control-plane/src/sources/form-credentials.js'
+import { createCallers } from '../../../control-plane/src/time/callers.js'
 import { sourced } from './origins.js'
 
 const known = ['svc', 'svc-2', 'db.main', 'a(b)'].map((name): ListedCredential => ({
@@ -36,8 +37,9 @@ async function opened(marked: string, allowed: readonly string[] = [], mayBePatt
       },
     },
   )
-  const asker = { mayUse: (name: string) => allowed.includes(name) }
-  return (await credentials.open(namesIn(sourced(marked)), asker, mayBePatterns)).name
+  const mayUse = (name: string) => allowed.includes(name)
+  const work = { callers: createCallers('ann'), signal: new AbortController().signal }
+  return (await credentials.open(namesIn(sourced(marked)), { mayUse, ...work }, mayBePatterns)).name
 }
 
 describe('the credential that an expression names', () => {

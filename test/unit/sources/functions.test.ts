@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { OpenCredential } from '../../../control-plane/src/credentials/stored/credential.js'
 import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
 import { createFunctions, refuseForbiddenDatabase } from '../../../control-plane/src/sources/functions.js'
+import { createCallers } from '../../../control-plane/src/time/callers.js'
 import { ALL_TYPED } from '../../../control-plane/src/sources/origins.js'
 import { allWritten } from './origins.js'
 
@@ -33,7 +34,7 @@ function made() {
   return createFunctions({
     credentials: { open: (name) => Promise.resolve(name === 'svc' ? SVC : null), list: () => Promise.resolve([]) },
     files: { readYaml: note('yaml'), readJson: note('json'), list: note('list', []) as () => Promise<unknown[]> },
-    jq: { run: note('jq'), close: note('close') as () => Promise<void> },
+    jq: { run: (value, filter) => note('jq')(value, filter), close: note('close') as () => Promise<void> },
     send: (request) => {
       asked.push(['send', request.url])
       return Promise.resolve({ text: '[1]', headers: {} })
@@ -43,7 +44,14 @@ function made() {
 }
 
 const call = (name: string, given: unknown[], mayUse = false, origins = allWritten(given)) =>
-  made().call({ kind: 'function', name, given, origins }, { mayUse: () => mayUse }, new AbortController().signal)
+  made().call(
+    { kind: 'function', name, given, origins },
+    {
+      mayUse: () => mayUse,
+      callers: createCallers('ann'),
+      signal: new AbortController().signal,
+    },
+  )
 
 describe('a function of files', () => {
   test.each([

@@ -6,7 +6,7 @@ import { createLaunchChecks } from '../../../control-plane/src/forms/sandbox/lau
 import { createFormFiles } from '../../../control-plane/src/sources/file-functions.js'
 import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
 import { createFunctions } from '../../../control-plane/src/sources/functions.js'
-import { createJqThread } from '../../../control-plane/src/sources/jq-thread.js'
+import { createJq } from '../../../control-plane/src/sources/jq.js'
 import { createSources } from '../../../control-plane/src/sources/sources.js'
 import { systemTimers } from '../../../control-plane/src/time/timers.js'
 
@@ -39,7 +39,7 @@ test('a query is sent with its placeholders, and their values separately', async
   const log = { warn: () => undefined }
   const clock = { now: () => performance.now() }
   const built = (path: string) => new URL(`../../../control-plane/dist/${path}`, import.meta.url)
-  const jq = createJqThread(systemTimers, built('sources/jq-worker.js'))
+  const jq = createJq(systemTimers, built('sources/jq-worker.js'))
   const functions = createFunctions({
     credentials: { open: () => Promise.resolve(null), list: () => Promise.resolve([]) },
     files: createFormFiles('/nowhere'),
@@ -65,8 +65,7 @@ test('a query is sent with its placeholders, and their values separately', async
         now: 0,
         isShowing: true,
       },
-      'a',
-      { mayUse: () => false, mayReuse: true, waitMs: 60_000 },
+      { mayUse: () => false, mayReuse: true, caller: 'a', waitMs: 60_000 },
     )
     expect(shown?.fields).toMatchObject({
       vms: { choices: [{ n: 1 }, { n: 2 }] },

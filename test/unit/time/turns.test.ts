@@ -5,125 +5,174 @@ import { createSteadyClock, isoTime } from '../../../control-plane/src/time/cloc
 import { durationOf } from '../../../control-plane/src/time/durations.js'
 import { freshLook } from '../../../control-plane/src/time/fresh-look.js'
 import { within } from '../../../control-plane/src/time/time-limit.js'
-import { createTurns } from '../../../control-plane/src/time/turns.js'
+import { type Callers, createCallers } from '../../../control-plane/src/time/callers.js'
+import { type TurnOptions, createTurns } from '../../../control-plane/src/time/turns.js'
 
 /** Lets everything run that waits for nothing else. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('turns', () => {
-  /** Who asks for turns, and who got one. */
-  function asking(most: number) {
-    const turns = createTurns(most)
+  /** Who asks for turns, and who got one. A name such as `ann 2` is of the caller `ann`. */
+  function asking(options: TurnOptions) {
+    const turns = createTurns(options)
     const got: string[] = []
-    const ask = (who: string, name = 'it') => {
+    const leaving = new Map<string, () => void>()
+    const ask = (who: string, name = 'it', callers: string | Callers = who.split(' ')[0] ?? '') => {
       const stop = new AbortController()
-      let leave: (() => void) | null = null
-      const taken = turns.take(name, stop.signal).then(
-        (given) => {
-          leave = given
+      void turns.take(name, callers, stop.signal).then(
+        (leave) => {
+          leaving.set(who, leave)
           got.push(who)
         },
-        (error: Error) => void got.push(`${who}: ${error.message}`),
+        (error: Error) => got.push(`${who}: ${error.message}`),
       )
-      return { leave: () => leave?.(), stop: () => stop.abort(), taken }
+      return () => stop.abort()
     }
-    return { ask, got }
+    const leave = async (who: string) => {
+      leaving.get(who)?.()
+      await settle()
+    }
+    return { ask, got, leave }
   }
+  const short = (most: number) => asking({ most, isShort: true })
+  const LATE = 'the turn did not come in time'
 
   test('are counted also after one inside has left while nobody waited', async () => {
-    const { ask, got } = asking(2)
-    const [first] = [ask('1'), ask('2')]
+    const { ask, got, leave } = short(2)
+    for (const who of ['a 1', 'a 2']) ask(who)
     await settle()
-    first.leave()
-    ask('3')
-    ask('4')
+    await leave('a 1')
+    for (const who of ['a 3', 'a 4']) ask(who)
     await settle()
-    expect(got).toEqual(['1', '2', '3'])
+    expect(got).toEqual(['a 1', 'a 2', 'a 3'])
   })
 
-  test('are given to so many at a time, and then in the order of the asking', async () => {
-    const { ask, got } = asking(2)
-    const [first, second] = [ask('1'), ask('2')]
-    const [third] = [ask('3'), ask('4'), ask('5')]
+  test('are given to so many at a time, and to one caller in the order of the asking', async () => {
+    const { ask, got, leave } = short(2)
+    for (const who of ['a 1', 'a 2', 'a 3', 'a 4', 'a 5']) ask(who)
     await settle()
-    expect(got).toEqual(['1', '2'])
-    first.leave()
-    await settle()
-    expect(got).toEqual(['1', '2', '3'])
-    second.leave()
-    third.leave()
-    await settle()
-    expect(got).toEqual(['1', '2', '3', '4', '5'])
+    expect(got).toEqual(['a 1', 'a 2'])
+    await leave('a 1')
+    expect(got).toEqual(['a 1', 'a 2', 'a 3'])
+    await leave('a 3')
+    await leave('a 2')
+    expect(got).toEqual(['a 1', 'a 2', 'a 3', 'a 4', 'a 5'])
   })
 
   test('of one name do not wait for those of another', async () => {
-    const { ask, got } = asking(1)
-    ask('1')
-    ask('2')
-    ask('3', 'other')
+    const { ask, got } = short(1)
+    ask('a 1')
+    ask('a 2')
+    ask('a 3', 'other')
     await settle()
-    expect(got).toEqual(['1', '3'])
+    expect(got).toEqual(['a 1', 'a 3'])
   })
 
-  test('are given again when everybody has left', async () => {
-    const { ask, got } = asking(2)
-    for (let round = 0; round < 3; round += 1) {
-      const both = [ask('a'), ask('b')]
-      await settle()
-      for (const { leave } of both) leave()
-    }
-    ask('c')
-    ask('d')
-    ask('e')
+  test('are for the caller who has fewest, then for the one who waits longest', async () => {
+    const { ask, got, leave } = short(1)
+    for (const who of ['a 1', 'a 2', 'a 3', 'a 4', 'b 1', 'c 1', 'b 2']) ask(who)
     await settle()
-    expect(got).toEqual(['a', 'b', 'a', 'b', 'a', 'b', 'c', 'd'])
+    for (let turn = 0; turn < 7; turn += 1) await leave(got.at(-1) ?? '')
+    expect(got).toEqual(['a 1', 'b 1', 'c 1', 'a 2', 'b 2', 'a 3', 'a 4'])
+    const two = short(2)
+    for (const who of ['a 1', 'a 2', 'a 3', 'b 1', 'b 2']) two.ask(who)
+    await settle()
+    await two.leave('a 1')
+    await two.leave('a 2')
+    expect(two.got).toEqual(['a 1', 'a 2', 'b 1', 'a 3'])
+  })
+
+  test('of slow work leave free as many places as one caller has, and everybody finds one', async () => {
+    const { ask, got, leave } = asking({ most: 8 })
+    for (const who of ['a 1', 'a 2', 'a 3', 'a 4', 'a 5', 'a 6']) ask(who)
+    await settle()
+    expect(got).toEqual(['a 1', 'a 2', 'a 3', 'a 4'])
+    for (const who of ['b 1', 'b 2', 'b 3', 'c 1', 'c 2', 'd 1', 'e 1']) ask(who)
+    await settle()
+    expect(got.slice(4)).toEqual(['b 1', 'b 2', 'c 1', 'd 1'])
+    await leave('a 1')
+    expect(got.slice(8)).toEqual(['e 1'])
+    for (const who of ['a 2', 'a 3', 'a 4', 'b 1', 'b 2', 'c 1', 'd 1', 'e 1']) await leave(who)
+    expect(new Set(got.slice(9))).toEqual(new Set(['a 5', 'a 6', 'b 3', 'c 2']))
+  })
+
+  test('are given again when everybody has left, and leaving twice frees one place', async () => {
+    const { ask, got, leave } = short(1)
+    for (const who of ['a 1', 'b 1', 'c 1']) ask(who)
+    await settle()
+    await leave('a 1')
+    await leave('a 1')
+    expect(got).toEqual(['a 1', 'b 1'])
+    await leave('b 1')
+    await leave('c 1')
+    ask('a 2')
+    await settle()
+    expect(got).toEqual(['a 1', 'b 1', 'c 1', 'a 2'])
   })
 
   test('are not waited for any longer by who gives up, and those behind keep their places', async () => {
-    const { ask, got } = asking(1)
-    const first = ask('1')
-    const second = ask('2')
-    const third = ask('3')
-    const fourth = ask('4')
-    third.stop()
+    const { ask, got, leave } = short(1)
+    ask('a 1')
+    const [second, third] = [ask('a 2'), ask('a 3')]
+    ask('a 4')
+    third()
     await settle()
-    expect(got).toEqual(['1', '3: the turn did not come in time'])
-    second.stop()
+    expect(got).toEqual(['a 1', `a 3: ${LATE}`])
+    second()
+    await leave('a 1')
+    expect(got.slice(2)).toEqual([`a 2: ${LATE}`, 'a 4'])
+    await leave('a 4')
+    ask('a 5')
     await settle()
-    first.leave()
-    await settle()
-    expect(got.slice(2)).toEqual(['2: the turn did not come in time', '4'])
-    fourth.leave()
-    const fifth = ask('5')
-    await fifth.taken
-    expect(got.at(-1)).toBe('5')
+    expect(got.at(-1)).toBe('a 5')
   })
 
   test('are not given to who had given up before', async () => {
-    const { ask, got } = asking(1)
-    const first = ask('1')
-    await settle()
-    const signal = AbortSignal.abort()
-    const turns = createTurns(1)
-    await turns.take('x', signal)
-    await expect(turns.take('x', signal)).rejects.toThrow('the turn did not come in time')
-    first.leave()
-    ask('2')
-    await settle()
-    expect(got).toEqual(['1', '2'])
+    const turns = createTurns({ most: 1 })
+    await expect(turns.take('x', 'a', AbortSignal.abort())).rejects.toThrow(LATE)
+    await turns.take('x', 'a')
   })
 
   test('that come at the moment of giving up are passed on', async () => {
-    const { ask, got } = asking(1)
-    const first = ask('1')
-    const second = ask('2')
-    ask('3')
+    const { ask, got, leave } = short(1)
+    ask('a 1')
+    const stop = ask('a 2')
+    ask('a 3')
     await settle()
-    // The turn of the second one comes, but it hears of the end first.
-    second.stop()
-    first.leave()
+    stop()
+    await leave('a 1')
+    expect(got).toEqual(['a 1', `a 2: ${LATE}`, 'a 3'])
+  })
+
+  test('for work that several share come with the first turn of one of them', async () => {
+    const { ask, got, leave } = asking({ most: 2 })
+    const callers = createCallers('a')
+    ask('a 1')
+    ask('a 2')
+    ask('shared', 'it', callers)
     await settle()
-    expect(got).toEqual(['1', '2: the turn did not come in time', '3'])
+    expect(got).toEqual(['a 1'])
+    // A place is free, and it is for another caller.
+    callers.join('b')
+    await settle()
+    expect(got).toEqual(['a 1', 'shared'])
+    await leave('shared')
+    const others = createCallers('a')
+    others.join('b')
+    others.leave('b')
+    ask('a 3', 'it', others)
+    await settle()
+    expect(got).toEqual(['a 1', 'shared'])
+    others.leave('a')
+    expect([...others.keys]).toEqual(['a'])
+  })
+
+  test('are refused to what came last of a caller with too many, or of the one who has most', async () => {
+    const waiting = { ofOne: 3, ofAll: 5, tooMany: () => new Error('too many') }
+    const { ask, got } = asking({ most: 1, waiting })
+    for (const who of ['a 1', 'a 2', 'a 3', 'a 4', 'a 5', 'b 1', 'b 2', 'c 1', 'c 2', 'c 3']) ask(who)
+    await settle()
+    expect(got).toEqual(['a 1', 'a 5: too many', 'a 4: too many', 'c 2: too many', 'c 3: too many'])
   })
 })
 

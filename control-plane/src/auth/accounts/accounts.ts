@@ -14,6 +14,7 @@ import {
 } from '../../store/accounts/users.js'
 import { checkGroups, checkPassword, checkUsername } from './account-rules.js'
 import type { Caller } from '../sessions/caller.js'
+import { networkOf } from '../sessions/network.js'
 import type { Passwords } from '../sign-in/passwords.js'
 import type { RoleSource } from '../roles/role-source.js'
 import { warnOfNew } from '../providers/role-advice.js'
@@ -155,7 +156,8 @@ export function createAccounts(deps: AccountDependencies): Accounts {
       if (by.passwordMustChange && next === current) {
         throw new InvalidInputError('same_password', 'The new password must be another one')
       }
-      await applyChanges(store, by.id, { passwordHash: await deps.passwords.hash(next), passwordMustChange: false }, by)
+      const passwordHash = await deps.passwords.hash(next, networkOf(address))
+      await applyChanges(store, by.id, { passwordHash, passwordMustChange: false }, by)
     },
   }
 }

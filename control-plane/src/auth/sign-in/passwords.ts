@@ -1,5 +1,6 @@
 import { type Options, hash, verify } from '@node-rs/argon2'
 import { UnavailableError } from '../../errors.js'
+import { createTurns } from '../../time/turns.js'
 
 /** Cost of a hash: memory in KiB, passes, lanes. */
 export interface HashCost {
@@ -10,54 +11,55 @@ export interface HashCost {
 
 const HASH_COST: HashCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Most hashes at once. They run in the thread pool that the database also needs. */
+/**
+ * Most hashes at once. They run in the thread pool that the database also needs. Each has its memory only while it runs.
+ */
 const MAX_AT_ONCE = 2
-/** Most sign-ins that wait for their turn. Each takes about 20 ms, so the last one waits for about a second. */
-const MAX_WAITING = 100
+/**
+ * Most sign-ins that wait for their turn: from one network, and from all. Each takes about 20 ms, so the last one of a
+ * network waits for about a second when nobody else signs in.
+ */
+const MAX_WAITING = { ofOne: 100, ofAll: 400 }
+/** The key of hashes that admins and the service itself ask for. */
+const NOT_A_STRANGER = 'the service'
 
-/** Argon2id hashes of passwords. */
+/** Argon2id hashes of passwords. Networks take turns, so that many sign-ins from one do not delay those from another. */
 export interface Passwords {
-  hash(password: string): Promise<string>
+  /**
+   * @param network of the client; left out: an admin or the service itself asks
+   * @throws UnavailableError when too many wait already
+   */
+  hash(password: string, network?: string): Promise<string>
   /**
    * Whether the password is the one that was hashed. Null stands for "no such account": it takes the same time and
    * gives false.
    * @throws UnavailableError when too many wait already
    */
-  verify(stored: string | null, password: string): Promise<boolean>
+  verify(stored: string | null, password: string, network: string): Promise<boolean>
 }
 
 /** Makes the {@link Passwords}. Hashes cost as much as `cost` says. */
 export function createPasswords(cost: HashCost = HASH_COST): Passwords {
   // 2 is Argon2id. The package's enum cannot be used with isolated modules.
   const options: Options = { ...cost, algorithm: 2 }
-  const turn = createTurns(MAX_AT_ONCE, MAX_WAITING)
+  const tooMany = () => new UnavailableError('busy', 'Too many sign-ins at once; try again in a moment')
+  const turns = createTurns({ most: MAX_AT_ONCE, isShort: true, waiting: { ...MAX_WAITING, tooMany } })
+  const inTurn = async <T>(network: string, task: () => Promise<T>): Promise<T> => {
+    const leave = await turns.take('', network)
+    try {
+      return await task()
+    } finally {
+      leave()
+    }
+  }
   let nobody: Promise<string> | null = null
   return {
-    hash: (password) => turn(() => hash(password, options)),
-    verify: (stored, password) =>
-      turn(async () => {
+    hash: (password, network = NOT_A_STRANGER) => inTurn(network, () => hash(password, options)),
+    verify: (stored, password, network) =>
+      inTurn(network, async () => {
         nobody ??= hash('no account has this password', options)
         const matches = await verify(stored ?? (await nobody), password)
         return stored !== null && matches
       }),
-  }
-}
-
-/** Runs `atOnce` tasks at a time. At most `waiting` others wait for their turn. */
-function createTurns(atOnce: number, waiting: number): <T>(task: () => Promise<T>) => Promise<T> {
-  const queue: (() => void)[] = []
-  let running = 0
-  return async (task) => {
-    if (running < atOnce) running += 1
-    else if (queue.length < waiting) await new Promise<void>((resolve) => queue.push(resolve))
-    else throw new UnavailableError('busy', 'Too many sign-ins at once; try again in a moment')
-    try {
-      return await task()
-    } finally {
-      const next = queue.shift()
-      // The turn is passed on directly.
-      if (next) next()
-      else running -= 1
-    }
   }
 }

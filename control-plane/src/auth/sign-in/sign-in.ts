@@ -134,7 +134,7 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     // failures.
     return oneAfterTheOther(atAddress(username, network), async () => {
       await refuseHeldBack(username, network)
-      const local = await localAccount(deps, username, password)
+      const local = await localAccount(deps, username, password, network)
       // The directory never gets a local password.
       const asksDirectory = where === 'everywhere' && !local.isKnown
       const accepted = asksDirectory ? await deps.directory.signIn(username, password) : local.user
@@ -181,9 +181,10 @@ async function localAccount(
   { store, passwords }: Pick<SignInDependencies, 'store' | 'passwords'>,
   username: string,
   password: string,
+  network: string,
 ): Promise<{ user: StoredUser | null; isKnown: boolean }> {
   const user = await findUserByName(store.read, 'local', username)
-  const matches = await passwords.verify(user?.passwordHash ?? null, password)
+  const matches = await passwords.verify(user?.passwordHash ?? null, password, network)
   return { user: user?.enabled && matches ? user : null, isKnown: user !== null }
 }
 

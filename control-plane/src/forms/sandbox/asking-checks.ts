@@ -1,4 +1,6 @@
+import { setMaxListeners } from 'node:events'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { HoldfastError, InvalidInputError } from '../../errors.js'
 import type { Timers } from '../../time/timers.js'
 import { type Answer, type Asked, type Asker, questionKeyOf } from '../../sources/question.js'
 import type { Sources } from '../../sources/sources.js'
@@ -9,21 +11,16 @@ import type { LaunchChecks } from './launch-checks.js'
 export interface Asking extends Asker {
   /** How long the check waits for all sources together, in milliseconds. */
   readonly waitMs: number
-  /**
-   * Aborted when nobody waits for the check any more. Open questions go on, and their answers are there for the next
-   * caller.
-   */
-  readonly signal?: AbortSignal
 }
 
 /** Checks values, and asks the sources that fields need for it. */
 export interface AskingChecks {
   /**
    * If a source does not answer in time, its field is under `waiting`, with the reason.
-   * @param callerKey the caller of the check. Callers take turns
-   * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops
+   * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops,
+   * InvalidInputError when the signal is aborted while the check waits for its turn
    */
-  check(input: CheckInput, callerKey: string, asking: Asking): Promise<CheckResult>
+  check(input: CheckInput, asking: Asking): Promise<CheckResult>
 }
 
 /** How long a launch waits for its sources together, in milliseconds. */
@@ -43,10 +40,14 @@ export function createAskingChecks(
   timers: Timers,
 ): AskingChecks {
   return {
-    async check(input, callerKey, asking) {
+    async check(input, asking) {
       const answers = new Map<string, Answer>()
       const running = new Map<string, Promise<void>>()
       let isOver = false
+      // With the end of the check its questions belong to those who wait for them, too. Without such they soon end.
+      const left = new AbortController()
+      // Each question listens, and there may be many.
+      setMaxListeners(0, left.signal)
       const begin = (asked: Asked) => {
         const key = questionKeyOf(asked.question)
         if (running.has(key) || answers.has(key)) return
@@ -54,7 +55,7 @@ export function createAskingChecks(
           answers.set(key, { ok: false, reason: `the form asks more than ${MAX_QUESTIONS} questions` })
           return
         }
-        const answered = sources.ask(asked, asking).then((answer) => {
+        const answered = sources.ask(asked, { ...asking, signal: left.signal }).then((answer) => {
           answers.set(key, answer)
           running.delete(key)
         })
@@ -79,7 +80,7 @@ export function createAskingChecks(
       try {
         for (let round = 1; ; round += 1) {
           const before = answers.size
-          const result = await checks.check({ ...input, answers }, callerKey)
+          const result = await checkInTurn({ ...input, answers }, asking)
           const asked = result.asked ?? []
           asked.forEach(begin)
           if (asked.length === 0 || isOver || round === MAX_ROUNDS) return result
@@ -90,7 +91,17 @@ export function createAskingChecks(
         }
       } finally {
         cancel()
+        left.abort()
       }
     },
+  }
+
+  async function checkInTurn(input: CheckInput, { caller, signal }: Asking): Promise<CheckResult> {
+    try {
+      return await checks.check(input, caller, signal)
+    } catch (error) {
+      if (error instanceof HoldfastError || !signal?.aborted) throw error
+      throw new InvalidInputError('client_gone', 'The request was closed before its values were checked')
+    }
   }
 }

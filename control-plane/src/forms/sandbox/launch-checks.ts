@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { TooManyError, UnavailableError } from '../../errors.js'
 import type { Timers } from '../../time/timers.js'
+import { createTurns } from '../../time/turns.js'
 import type { CheckInput, CheckResult } from '../check/context.js'
 import { runInThread } from './check-thread.js'
 import type { WorkerSettings } from './worker-messages.js'
@@ -10,9 +11,12 @@ export interface LaunchChecks {
   /**
    * @param callerKey the caller of the check. Callers take turns, so that many or slow checks of one caller do not
    * delay another
-   * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops
+   * @param signal when it is aborted, a check that still waits is dropped. One that has begun goes on, because it ends
+   * soon
+   * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops; an Error when
+   * the signal is aborted
    */
-  check(input: CheckInput, callerKey: string): Promise<CheckResult>
+  check(input: CheckInput, callerKey: string, signal?: AbortSignal): Promise<CheckResult>
   close(): Promise<void>
 }
 
@@ -22,7 +26,7 @@ export interface LaunchChecksDependencies {
   readonly timers: Timers
   /** FORMS_LOCALE. */
   readonly locale?: string | null
-  /** Most threads. Each is made at its first use and kept. */
+  /** Most threads. Each is made at its first use and kept. One caller never has the last one. */
   readonly threads?: number
   /** Checks of one caller that may wait. */
   readonly mostWaiting?: number
@@ -30,8 +34,7 @@ export interface LaunchChecksDependencies {
   readonly script?: URL
 }
 
-interface Waiting {
-  readonly input: CheckInput
+interface Running {
   readonly resolve: (result: CheckResult) => void
   readonly reject: (error: Error) => void
 }
@@ -45,33 +48,25 @@ const STACK_MB = 8
  * a refusal because it took too long or ran out of memory, an error because the service stops.
  */
 export function createLaunchChecks(deps: LaunchChecksDependencies): LaunchChecks {
-  const { log, timers, threads = 2, mostWaiting = 200 } = deps
+  const { log, timers, threads = 3, mostWaiting = 200 } = deps
   const script = deps.script ?? new URL('./check-worker.js', import.meta.url)
   const workerOptions = {
     workerData: { locale: deps.locale ?? null } satisfies WorkerSettings,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
   }
-  /** The callers in the order of their turns, each with its checks. */
-  const turns = new Map<string, Waiting[]>()
+  const tooMany = () => new TooManyError('too_many_launches', 'Too many of your launches wait for their check', 5)
+  const turns = createTurns({ most: threads, waiting: { ofOne: mostWaiting, ofAll: 10 * mostWaiting, tooMany } })
   const idle: Worker[] = []
   const busy = new Map<Worker, { leave: () => void }>()
-  const running = new Set<Waiting>()
+  const running = new Set<Running>()
   let closed = false
 
-  function goOn(): void {
-    while (!closed && (idle.length > 0 || busy.size < threads)) {
-      const next = takeTurn(turns)
-      if (!next) return
-      const worker = idle.pop() ?? new Worker(script, workerOptions)
-      run(worker, next)
-    }
-  }
-
-  function run(worker: Worker, check: Waiting): void {
+  function run(input: CheckInput, check: Running): void {
+    const worker = idle.pop() ?? new Worker(script, workerOptions)
     const work = { leave: (): void => undefined }
     busy.set(worker, work)
     running.add(check)
-    work.leave = runInThread(worker, check.input, { log, timers }, ({ result, isFit }) => {
+    work.leave = runInThread(worker, input, { log, timers }, ({ result, isFit }) => {
       busy.delete(worker)
       running.delete(check)
       if (isFit && !closed) {
@@ -79,7 +74,6 @@ export function createLaunchChecks(deps: LaunchChecksDependencies): LaunchChecks
       } else {
         void worker.terminate()
       }
-      goOn()
       check.resolve(result)
     })
   }
@@ -92,26 +86,21 @@ export function createLaunchChecks(deps: LaunchChecksDependencies): LaunchChecks
   }
 
   return {
-    check(input, callerKey) {
-      if (closed) return Promise.reject(stopping())
-      const waiting = turns.get(callerKey) ?? []
-      if (waiting.length >= mostWaiting) {
-        return Promise.reject(
-          new TooManyError('too_many_launches', 'Too many of your launches wait for their check', 5),
-        )
+    async check(input, callerKey, signal) {
+      if (closed) throw stopping()
+      const leave = await turns.take('', callerKey, signal)
+      try {
+        // At a stop, what waits gets its turn and is refused.
+        if (closed) throw stopping()
+        return await new Promise((resolve, reject) => run(input, { resolve, reject }))
+      } finally {
+        leave()
       }
-      return new Promise((resolve, reject) => {
-        waiting.push({ input, resolve, reject })
-        turns.set(callerKey, waiting)
-        goOn()
-      })
     },
     async close() {
       closed = true
-      const left = [...running, ...[...turns.values()].flat()]
-      turns.clear()
+      for (const { reject } of running) reject(stopping())
       running.clear()
-      for (const { reject } of left) reject(stopping())
       // Nothing of a check may stay, because its timer would delay the end of the program.
       for (const { leave } of busy.values()) leave()
       const workers = [...idle.splice(0), ...busy.keys()]
@@ -119,18 +108,6 @@ export function createLaunchChecks(deps: LaunchChecksDependencies): LaunchChecks
       await Promise.all(workers.map((worker) => worker.terminate()))
     },
   }
-}
-
-/** The next check, of the caller whose turn it is; null: none waits. */
-function takeTurn(turns: Map<string, Waiting[]>): Waiting | null {
-  const [turn] = turns
-  if (!turn) return null
-  const [key, checks] = turn
-  const next = checks.shift() ?? null
-  turns.delete(key)
-  // A caller with more checks waits behind the other callers.
-  if (checks.length > 0) turns.set(key, checks)
-  return next
 }
 
 function stopping(): UnavailableError {

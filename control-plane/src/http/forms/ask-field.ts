@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Caller } from '../../auth/sessions/caller.js'
 import type { AskFieldRequest } from '../../jobs/launch/ask-field.js'
+import { clientGone } from '../route/client-gone.js'
 import { callerOf } from '../route/guards.js'
 import { answers, nullable } from '../route/schemas.js'
 
@@ -59,6 +60,7 @@ export function askFieldRoutes(ask: AskField): FastifyPluginAsyncTypebox {
             subformName: subformName || null,
             fieldName: fieldName ?? '',
             values: values ?? {},
+            signal: clientGone(reply),
           }
           const value = (await ask(callerOf(request), asked)) ?? null
           // A text is a JSON text here, too.

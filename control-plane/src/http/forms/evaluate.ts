@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { FormEvaluation } from '../../jobs/launch/evaluate.js'
+import { clientGone } from '../route/client-gone.js'
 import { callerOf } from '../route/guards.js'
 import { answers, nullable } from '../route/schemas.js'
 
@@ -105,15 +106,14 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
       async (request, reply) => {
         const { rawFormData, files, wait, showRows } = request.body
         // A page closes the request when somebody types on. Then the evaluation must not count for the user any more.
-        const gone = new AbortController()
-        reply.raw.once('close', () => gone.abort())
+        const signal = clientGone(reply)
         const asked = {
           formName: request.params.name,
           rawFormData: rawFormData ?? {},
           files: files ?? {},
           rowsToShow: showRows ?? [],
           waitMs: (wait ?? 1) * 1000,
-          signal: gone.signal,
+          signal,
         }
         return (await evaluation.evaluate(callerOf(request), asked)) as never
       },

@@ -5,6 +5,7 @@ import { readFieldValues } from '../../jobs/relaunch/field-values.js'
 import type { LaunchDependencies } from '../../jobs/launch/launch.js'
 import { relaunchJob, requireMayRelaunch } from '../../jobs/relaunch/relaunch.js'
 import { noteAudit } from '../route/audit-hook.js'
+import { clientGone } from '../route/client-gone.js'
 import { callerOf } from '../route/guards.js'
 import { FieldValues, RelaunchBody, RelaunchQuery, Relaunched } from './job-schemas.js'
 import { IdParams, answers, idOf } from '../route/schemas.js'
@@ -67,7 +68,7 @@ export function relaunchRoutes({ launching }: RelaunchRouteDependencies): Fastif
           response: answers(Relaunched, 400, 403, 404, 409, 413, 415, 422, 429),
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const id = idOf(request.params)
         const body = request.body ?? {}
         requireKnown(body)
@@ -76,6 +77,7 @@ export function relaunchRoutes({ launching }: RelaunchRouteDependencies): Fastif
           values: values ?? {},
           files: files ?? {},
           verbose: isVerbose(request.query),
+          signal: clientGone(reply),
         })
         noteAudit(request, { name: `${again.form} (again as job ${again.id})` })
         return { message: again.message, id: again.id }

@@ -6,6 +6,7 @@ import { type JobDetailDependencies, readJobDetail } from '../../jobs/detail/det
 import { readJobsWithPlaces } from '../../jobs/detail/list-places.js'
 import { readJobs } from '../../jobs/read/reading.js'
 import { noteAudit } from '../route/audit-hook.js'
+import { clientGone } from '../route/client-gone.js'
 import { callerOf } from '../route/guards.js'
 import { relaunchRoutes } from './job-relaunch.js'
 import { AbortQuery, Job, JobList, LaunchBody, LaunchAnswer } from './job-schemas.js'
@@ -46,7 +47,7 @@ export function jobRoutes({ detail, launching, actions }: JobRouteDependencies):
           response: answers(LaunchAnswer, 400, 403, 404, 409, 413, 422, 429),
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { formName, extravars, payload, rawFormData, credentials, files } = request.body
         noteAudit(request, { name: formName })
         const launch = {
@@ -55,6 +56,7 @@ export function jobRoutes({ detail, launching, actions }: JobRouteDependencies):
           rawFormData: rawFormData ?? null,
           credentials: credentials ?? {},
           files: files ?? {},
+          signal: clientGone(reply),
         }
         const { id, unknownFields } = await launchJob(launching, callerOf(request), launch)
         return unknownFields.length === 0 ? { id } : { id, unknown_fields: [...unknownFields] }

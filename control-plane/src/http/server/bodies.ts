@@ -6,8 +6,8 @@ import { networkOf } from '../../auth/sessions/network.js'
 import { findInexactNumber } from '@holdfast/protocol'
 import { InvalidInputError } from '../../errors.js'
 import type { Timers } from '../../time/timers.js'
+import { type Turns, createTurns } from '../../time/turns.js'
 import { type BodyShare, createBodyShares } from './body-shares.js'
-import { type BodyTurns, createBodyTurns } from './body-turns.js'
 import { answerStalledRequest } from './errors.js'
 import { keepHeapSmall } from '../../ground/heap-growth.js'
 import { FORM_TYPE, formFields, isJsonText } from './form-bodies.js'
@@ -66,7 +66,7 @@ export function registerBodyParsing(
   app.removeAllContentTypeParsers()
   addBodyHooks(app, timers)
   const open = createBodyDoor(limitBytes)
-  const turns = createBodyTurns(TURNS)
+  const turns = createTurns({ most: TURNS })
   const parseJson = app.getDefaultJsonParser('error', 'error')
   const parsedJson = (request: FastifyRequest, text: string) =>
     new Promise<unknown>((resolve, reject) => {
@@ -155,9 +155,12 @@ function senderOf({ caller, ip }: FastifyRequest): string {
   return caller ? `${caller.type}/${caller.username}` : networkOf(ip)
 }
 
-/** Waits for the turn of a long body. The returned function ends it. */
-async function takeTurn(turns: BodyTurns, request: FastifyRequest): Promise<() => void> {
-  const endTurn = await turns.take(senderOf(request))
+/**
+ * Waits for the turn of a long body. The returned function ends it. The others wait as bytes: what is made from a body
+ * (its text, its values, the copy for the check, the stored texts) needs many times its bytes.
+ */
+async function takeTurn(turns: Turns, request: FastifyRequest): Promise<() => void> {
+  const endTurn = await turns.take('', senderOf(request))
   const letHeapGrow = keepHeapSmall()
   return () => {
     letHeapGrow()

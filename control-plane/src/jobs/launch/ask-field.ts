@@ -2,7 +2,7 @@ import type { Caller } from '../../auth/sessions/caller.js'
 import { ForbiddenError, NotFoundError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
 import { findPlaceholders } from '../../forms/values/placeholders.js'
-import { mayUseCredential } from '../needs/credential-needs.js'
+import { askerOf } from '../needs/asker.js'
 import { requireShallow } from '../record/depth.js'
 import { userVariable } from './extravars.js'
 import { type LaunchDependencies, requireForm } from './launch.js'
@@ -16,6 +16,8 @@ export interface AskFieldRequest {
   readonly fieldName: string
   /** The values of placeholders, by the text between their parentheses. */
   readonly values: Readonly<Record<string, unknown>>
+  /** Aborted when the caller has closed the request. */
+  readonly signal: AbortSignal
 }
 
 /** How long such a request waits for its source, in milliseconds. */
@@ -63,8 +65,7 @@ export async function askField(
       now: deps.clock.now(),
       isShowing: true,
     },
-    `evaluate ${caller.type}/${caller.username}`,
-    { mayUse: mayUseCredential(caller), mayReuse: true, waitMs: WAIT_MS },
+    { ...askerOf(caller), mayReuse: true, waitMs: WAIT_MS, signal: request.signal },
   )
   const shown = result.shown?.fields[bound.field.name]
   const waiting = shown?.waiting ?? (shown ? undefined : 'the check of the values was given up')

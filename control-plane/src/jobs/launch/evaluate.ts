@@ -4,7 +4,7 @@ import type { ShownField, ShownForm } from '../../forms/check/shown-form.js'
 import type { ValidationError } from '../../forms/check/report.js'
 import { withSentPasswords } from '../../forms/sent/passwords.js'
 import { withoutDrafts } from '../../forms/sent/wizard-drafts.js'
-import { mayUseCredential } from '../needs/credential-needs.js'
+import { askerOf, callerKeyOf } from '../needs/asker.js'
 import { chooseRunner } from '../needs/runner-choice.js'
 import { requireShallow } from '../record/depth.js'
 import { maskValues } from '../secrets/masking.js'
@@ -48,7 +48,7 @@ export function createFormEvaluation(deps: LaunchDependencies): FormEvaluation {
   const running = new Map<string, number>()
   return {
     async evaluate(caller, request) {
-      const user = `${caller.type}/${caller.username}`
+      const user = callerKeyOf(caller)
       const count = running.get(user) ?? 0
       if (count >= MAX_OF_USER) {
         throw new TooManyError('too_many_evaluations', `A user may evaluate ${MAX_OF_USER} forms at a time`, 1)
@@ -80,9 +80,7 @@ async function evaluated(deps: LaunchDependencies, caller: Caller, request: Eval
   const check = { ...whole, constants, functions, values, uploads, user }
   const result = await deps.checks.check(
     { ...check, now: deps.clock.now(), isShowing: true, rowsToShow: request.rowsToShow },
-    // This is not the key of launches, because typing must not delay a launch of the same user.
-    `evaluate ${caller.type}/${caller.username}`,
-    { mayUse: mayUseCredential(caller), mayReuse: true, waitMs: request.waitMs, signal: request.signal },
+    { ...askerOf(caller), mayReuse: true, waitMs: request.waitMs, signal: request.signal },
   )
   const { details, extravars, passwords: checked, shown = { fields: {}, steps: {}, rows: [] } } = result
   const hide = hiding(secretsOfLaunch({ form, subforms, rawFormData: sent, extravars, checked }))

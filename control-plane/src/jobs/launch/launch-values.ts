@@ -19,7 +19,8 @@ import { isSame } from '../../forms/values/plain.js'
 import type { Store } from '../../store/store.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import type { UploadFacts, UploadProblem } from '../../uploads/verify.js'
-import { credentialFieldsOf, mayUseCredential } from '../needs/credential-needs.js'
+import { askerOf } from '../needs/asker.js'
+import { credentialFieldsOf } from '../needs/credential-needs.js'
 import { ofClient, userVariable } from './extravars.js'
 import { launchFiles } from './launch-files.js'
 import { refuseMasks } from '../secrets/sent-masks.js'
@@ -50,6 +51,8 @@ export interface LaunchValuesRequest {
   readonly files: Readonly<Record<string, unknown>>
   /** What an earlier job passes to the job that repeats it. A client cannot set it. */
   readonly earlier?: EarlierJob
+  /** Aborted when the client has closed the request. A launch whose values are not checked by then is dropped. */
+  readonly signal?: AbortSignal
 }
 
 /** The part that only a relaunch has. */
@@ -100,7 +103,7 @@ export async function valuesOfLaunch(
     values: request.rawFormData,
     earlier: request.earlier?.uploads,
   })
-  const check = (values: Readonly<Record<string, unknown>>) =>
+  const check = (values: Readonly<Record<string, unknown>>, signal?: AbortSignal) =>
     deps.checks.check(
       {
         ...context,
@@ -110,9 +113,8 @@ export async function valuesOfLaunch(
         user: userVariable(caller, null),
         now: deps.clock.now(),
       },
-      `${caller.type}/${caller.username}`,
       // A client could invent the answers that it got before, so the launch asks the sources again.
-      { mayUse: mayUseCredential(caller), mayReuse: false, waitMs: LAUNCH_WAIT_MS },
+      { ...askerOf(caller), mayReuse: false, waitMs: LAUNCH_WAIT_MS, ...(signal ? { signal } : {}) },
     )
 
   const besides = request.earlier?.besides ?? null
@@ -135,7 +137,7 @@ export async function valuesOfLaunch(
     }
     const unknown = unknownNamesOf(form, context, request)
     refuseUnknown(deps, form, unknown)
-    const result = await check(values)
+    const result = await check(values, request.signal)
     refuseUnlessGood(result.details, problems)
     const { __verbose__ } = request.extravars
     const verbose = __verbose__ === undefined ? {} : { __verbose__ }

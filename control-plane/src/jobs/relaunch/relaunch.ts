@@ -25,6 +25,8 @@ export interface RelaunchRequest {
   /** By the key of the file field: another upload, or null for none. The uploads of all other fields are used again. */
   readonly files: Readonly<Record<string, unknown>>
   readonly verbose: boolean
+  /** Aborted when the client has closed the request. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -90,6 +92,7 @@ export async function relaunchJob(
     rawFormData: values.rawFormData && before ? inShapeOf(form, before, values.rawFormData) : values.rawFormData,
     formName: form.name,
     files: { ...(Object.fromEntries(again) as PlainObject), ...request.files },
+    ...(request.signal ? { signal: request.signal } : {}),
     earlier: { uploads: new Set(files.map((file) => file.id)), besides },
   })
   return { id: newId, form: form.name, message: messageOf(job, newId) }
