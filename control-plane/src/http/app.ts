@@ -30,6 +30,7 @@ import {
 } from './server/errors.js'
 import { type KnownPaths, noteKnownPaths } from './server/known-paths.js'
 import { type HttpMeters, registerHttpMeters } from './route/meters.js'
+import { takeConnectionTurns } from './server/connection-turns.js'
 import { compileSchemasLate } from './server/late-schemas.js'
 import type { PageFiles } from './pages/page-files.js'
 import { pageRoutes } from './pages/pages.js'
@@ -69,6 +70,7 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   const app = fastify(serverOptions(deps))
   const prefix = prefixOf(deps.baseUrl) + API_PREFIX
 
+  const turns = takeConnectionTurns(app, deps.tls !== null)
   compileSchemasLate(app, { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false })
   app.decorateRequest('caller', null)
   registerErrorHandling(app)
@@ -96,7 +98,7 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
     // The header must not change other names of the domain.
     strictTransportSecurity: { includeSubDomains: false },
   })
-  registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH)
+  registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH, turns)
   registerEveryRequest(app, knownPaths)
   refuseExpectations(app)
   refuseTunnels(app)

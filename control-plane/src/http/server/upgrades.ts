@@ -1,6 +1,7 @@
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import type { ConnectionTurns } from './connection-turns.js'
 import { answerBrokenRequest } from './errors.js'
 
 type TakeUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void
@@ -11,11 +12,12 @@ type TakeUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => v
  * answer, because Node.js does not handle it any more. Call this after the WebSocket plugin. Its listener comes before
  * that of the plugin.
  */
-export function registerUpgrades(app: FastifyInstance, socketPath: string): void {
+export function registerUpgrades(app: FastifyInstance, socketPath: string, turns: ConnectionTurns): void {
   const server = app.server as Server
   const takers = server.listeners('upgrade') as TakeUpgrade[]
   server.removeAllListeners('upgrade')
-  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, ofHead: Buffer) => {
+    const head = Buffer.concat([ofHead, turns.leave(socket)])
     if (isWebSocketAt(socketPath, request)) for (const take of takers) take.call(server, request, socket, head)
     else answerPlainly(app, request, socket)
   })
