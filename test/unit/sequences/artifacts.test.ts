@@ -30,6 +30,18 @@ describe('artifacts', () => {
     expect(gathered(stats(values), stats({ text: 'b' }, { aggregate: false })).artifacts).toMatchObject({ text: 'b' })
   })
 
+  it('that are nested deeper than values may be are left out and named', () => {
+    const levels = (count: number) =>
+      JSON.stringify(stats({ deep: 'DEEP', kept: 1 })).replace('"DEEP"', `${'['.repeat(count)}${']'.repeat(count)}`)
+    expect(gathered(levels(100)).lost).toEqual([])
+    for (const count of [101, 200_000]) {
+      expect(gathered(levels(count), stats({ deep: [1] }))).toEqual({
+        artifacts: { kept: 1 },
+        lost: ["'deep', which was nested deeper than 100 levels"],
+      })
+    }
+  })
+
   it('with numbers that JavaScript would change are left out and named', () => {
     const large = JSON.stringify(stats({ wwn: 'NUMBER', sum: 9007199254740991, text: 'kept' }))
     const lost = ['wwn', 'sum'].map(

@@ -136,4 +136,14 @@ describe('a file', () => {
     await expect(files.readJson('broken')).rejects.toMatchObject(broken)
     await expect(files.readYaml('broken')).rejects.toMatchObject(broken)
   })
+
+  test('that is nested too deep, or has too much in it, is a problem that says so', async () => {
+    const lists = '['.repeat(2_000_000) + ']'.repeat(2_000_000)
+    put('deep.json', lists)
+    put('many.json', `[${'1,'.repeat(1_000_000)}1]`)
+    put('deep.yaml', lists.slice(1_000_000, 3_000_000))
+    await expect(files.readJson('deep.json')).rejects.toThrow(/deep.json .*100 levels/)
+    await expect(files.readJson('many.json')).rejects.toThrow(/many.json .*1000000 values/)
+    await expect(files.readYaml('deep.yaml')).rejects.toThrow(/deep.yaml .*line 1: .*100 levels/)
+  })
 })

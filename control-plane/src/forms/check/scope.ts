@@ -7,6 +7,7 @@ import type { Origin } from '../../sources/origins.js'
 import { type FieldValue, HIDDEN, waitingFor } from './field-value.js'
 import { type CheckContext, MAX_CHAIN, type ParentValues } from './context.js'
 import { createFindings } from './findings.js'
+import type { FieldFinding } from './report.js'
 import { createOutputs } from './outputs.js'
 import type { Scope } from './scope-type.js'
 import { type DependencyLookup, isVisible } from './visible.js'
@@ -28,10 +29,8 @@ export function createScope(
     if (known) return known
     const { chain } = context
     if (chain.length >= MAX_CHAIN) {
-      const tooLong = waitingFor(`it is behind more than ${MAX_CHAIN} fields that need each other`)
-      // It stays so. Otherwise the field would be good in the end, and only those before it would have no value.
-      values.set(field.name, tooLong)
-      return tooLong
+      values.set(field.name, BEHIND_TOO_MANY)
+      return BEHIND_TOO_MANY
     }
     values.set(field.name, 'in progress')
     chain.length += 1
@@ -60,13 +59,7 @@ export function createScope(
     },
     isValid(name) {
       const field = byName.get(name)
-      if (!field) return false
-      const { isHidden } = valueOf(field)
-      const finding = findingOf(field)
-      if (finding.waiting !== null) return null
-      return (
-        !isHidden && finding.errors.length === 0 && finding.rowErrors.length === 0 && finding.uploadProblem === null
-      )
+      return field ? isValid(valueOf(field), findingOf(field)) : false
     },
   }
 
@@ -100,6 +93,18 @@ export function createScope(
     ...createOutputs(fields, valueOf),
   }
   return scope
+}
+
+/** It stays so. Otherwise the field would be good in the end, and only the fields before it would have no value. */
+const BEHIND_TOO_MANY = waitingFor(`it is behind more than ${MAX_CHAIN} fields that need each other`)
+
+/** Null: it cannot be known yet. */
+function isValid(
+  { isHidden }: FieldValue,
+  { waiting, errors, rowErrors, uploadProblem }: FieldFinding,
+): boolean | null {
+  if (waiting !== null) return null
+  return !isHidden && errors.length === 0 && rowErrors.length === 0 && uploadProblem === null
 }
 
 /** A field of which it cannot be known whether it is shown. Maybe only the answer of a source is missing. */
