@@ -287,6 +287,7 @@ export interface Job {
   step: string | null
   approval: {
     title: string | null
+    /** With the markup (HTML) of its author. Values are text: they are escaped */
     message: string | null
     /** Who may give it, beside admins; default means everyone */
     roles: string[]
@@ -740,6 +741,7 @@ export interface JobRecord {
   step: string | null
   approval: {
     title: string | null
+    /** With the markup (HTML) of its author. Values are text: they are escaped */
     message: string | null
     /** Who may give it, beside admins; default means everyone */
     roles: string[]
@@ -3289,6 +3291,7 @@ export interface Operations {
       }
       approval: {
         title: string | null
+        /** With the markup (HTML) of its author. Values are text: they are escaped */
         message: string | null
         /** Who may give it, beside admins; default means everyone */
         roles: string[]

@@ -103,7 +103,8 @@ function jobLines(event: Exclude<NotificationEvent, { kind: 'runner' }>): string
   ]
   const lines = facts.flatMap(([name, value]) => (value === null ? [] : [line(`${name}: ${value}`)]))
   if (event.kind !== 'approval') return lines
-  const { title, message, roles } = event
+  const { title, roles } = event
+  const message = event.messageText === undefined ? event.message : event.messageText
   const givers = roles.length === 0 ? 'an admin' : `${roles.join(', ')} or an admin`
   return [
     ...(title === null ? [] : [line(title)]),

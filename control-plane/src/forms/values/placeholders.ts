@@ -34,6 +34,8 @@ export interface FoundPlaceholder {
   readonly start: number
   readonly end: number
   readonly inside: string
+  /** As it is written. */
+  readonly whole: string
 }
 
 /** The placeholders of a text with their places. */
@@ -42,6 +44,7 @@ export function findPlaceholders(text: string): FoundPlaceholder[] {
     start: match.index,
     end: match.index + match[0].length,
     inside: (match[1] ?? '').trim(),
+    whole: match[0],
   }))
 }
 
@@ -66,8 +69,11 @@ export function textOf(value: unknown): string {
 /**
  * Replaces the placeholders of a plain text. A placeholder without a known value stays unchanged. The parts of the result say
  * which of it the author wrote, and which values nobody typed.
+ * @param most all values together may take this many characters
  */
-export function fillText(text: string, resolve: Resolve): Filled {
+export function fillText(text: string, resolve: Resolve, most = Infinity): Filled {
+  const placeholders = findPlaceholders(text)
+  const share = Math.floor(most / Math.max(1, placeholders.length))
   let filled = ''
   let end = 0
   let missing: Missing | null = null
@@ -76,13 +82,17 @@ export function fillText(text: string, resolve: Resolve): Filled {
     if (origin !== undefined && piece !== '') parts.push([filled.length, filled.length + piece.length, origin])
     filled += piece
   }
-  for (const found of findPlaceholders(text)) {
+  for (const found of placeholders) {
     const resolved = resolvePlaceholder(found.inside, resolve)
     if (!resolved.known) missing = missingOf(missing, found.inside, resolved)
     add(text.slice(end, found.start), 'author')
-    add(resolved.known ? textOf(resolved.value) : text.slice(found.start, found.end), resolved.origin)
+    add(resolved.known ? cut(textOf(resolved.value), share) : found.whole, resolved.origin)
     end = found.end
   }
   add(text.slice(end), 'author')
   return missing === null ? { complete: true, text: filled, parts } : { complete: false, text: filled, missing }
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, Math.max(0, most - 1))}…` : text
 }

@@ -22,7 +22,9 @@ const sha256 = (description: string) => nullable(Type.String({ description }))
 /** The approval that a job waits for or got last. */
 const Approval = Type.Object({
   title: nullable(Type.String()),
-  message: nullable(Type.String()),
+  message: nullable(
+    Type.String({ description: 'With the markup (HTML) of its author. Values are text: they are escaped' }),
+  ),
   roles: Type.Array(Type.String(), { description: 'Who may give it, beside admins; default means everyone' }),
   notifications: Type.Array(Type.String()),
   allowSelf: Type.Boolean({ description: 'Whoever launched the job may give it, too' }),

@@ -74,7 +74,7 @@ function recordOf(job: JobListRow, connections: Connections) {
 export function approvalRecordOf(job: { readonly approval: string | null }) {
   const approval = approvalOf(job)
   if (!approval) return null
-  const { decided_by_id: _, ...shown } = approval
+  const { decided_by_id: _account, message_text: _text, ...shown } = approval
   return { ...shown, decided_at: isoTime(approval.decided_at) }
 }
 

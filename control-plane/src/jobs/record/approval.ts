@@ -4,7 +4,8 @@ import { shownName } from '../../auth/sessions/shown-name.js'
 import { EVERYONE_ROLE, isEveryone } from '../../auth/roles/roles.js'
 import type { Approval } from '../../forms/form.js'
 import { partOf } from '../../forms/values/plain.js'
-import { fillText } from '../../forms/values/placeholders.js'
+import { escapedText, fillMarkup } from '../../forms/values/fill-markup.js'
+import { fillText, type Resolve } from '../../forms/values/placeholders.js'
 import { type ApprovalGiver, insertAwaitedApproval } from '../../store/jobs/approvals.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
 import { noteApproval } from '../../store/service/notification-events.js'
@@ -19,7 +20,10 @@ import { type ApprovalSubject, approvalSubjectSchema } from './approval-subject.
  */
 const approvalSchema = v.object({
   title: v.nullable(v.string()),
+  /** With the markup of its author. What was filled in is text. */
   message: v.nullable(v.string()),
+  /** The same for readers of plain text. Left out: an older release stored both as one text, see {@link approvalOf}. */
+  message_text: v.optional(v.nullable(v.string())),
   roles: v.array(v.string()),
   notifications: v.array(v.string()),
   allowSelf: v.boolean(),
@@ -44,7 +48,12 @@ const MAX_MESSAGE_LENGTH = 4000
 
 /** The approval of a stored job; null when none was asked for. */
 export function approvalOf(job: Pick<JobSummaryRow, 'approval'>): JobApproval | null {
-  return job.approval === null ? null : v.parse(approvalSchema, JSON.parse(job.approval))
+  if (job.approval === null) return null
+  const approval = v.parse(approvalSchema, JSON.parse(job.approval))
+  const { message, message_text: text } = approval
+  if (text !== undefined || message === null) return approval
+  // Nobody can tell any more which part of this message is markup of its author. So all of it is text.
+  return { ...approval, message: escapedText(message), message_text: message }
 }
 
 /**
@@ -53,14 +62,13 @@ export function approvalOf(job: Pick<JobSummaryRow, 'approval'>): JobApproval | 
  * @param subject what the approval is given for, as it is now
  */
 export function awaitedApproval(asked: Approval, extravars: unknown, subject: ApprovalSubject): JobApproval {
-  const filled = (text: string) =>
-    fillText(text, (path) => {
-      const value = partOf(extravars, path)
-      return { known: value !== undefined, value }
-    }).text
+  const resolve: Resolve = (path) => {
+    const value = partOf(extravars, path)
+    return { known: value !== undefined, value }
+  }
   return {
-    title: asked.title === null ? null : shortened(filled(asked.title).replace(/\s+/g, ' '), MAX_TITLE_LENGTH),
-    message: asked.message === null ? null : shortened(filled(asked.message), MAX_MESSAGE_LENGTH),
+    title: asked.title === null ? null : shortened(oneLine(fillText(asked.title, resolve).text), MAX_TITLE_LENGTH),
+    ...messageOf(asked.message, resolve),
     roles: [...asked.roles],
     notifications: [...asked.notifications],
     allowSelf: asked.allowSelf,
@@ -68,6 +76,18 @@ export function awaitedApproval(asked: Approval, extravars: unknown, subject: Ap
     subject,
   }
 }
+
+/** A message for readers of markup and for readers of text. What people filled in pushes out nothing of its author. */
+function messageOf(asked: string | null, resolve: Resolve): Pick<JobApproval, 'message' | 'message_text'> {
+  if (asked === null) return { message: null, message_text: null }
+  const most = Math.max(0, MAX_MESSAGE_LENGTH - asked.length)
+  return {
+    message: shortened(fillMarkup(asked, resolve, most), MAX_MESSAGE_LENGTH),
+    message_text: shortened(fillText(asked, resolve, most).text, MAX_MESSAGE_LENGTH),
+  }
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ')
 
 const UNDECIDED = {
   state: 'waiting',
@@ -85,12 +105,13 @@ export async function askForApproval(
   approval: JobApproval,
   now: number,
 ): Promise<void> {
-  await noteApproval(queries, job.id, approval, now)
+  const text = approval.message_text ?? null
+  await noteApproval(queries, job.id, { ...approval, messageText: text }, now)
   // `public` is the old name of the role `default`. The table has one name for it.
   const roles = approval.roles.map((role) => (isEveryone(role) ? EVERYONE_ROLE : role))
   await insertAwaitedApproval(queries, job.id, { roles, allowSelf: approval.allowSelf })
   const banner = `APPROVE [${approval.title ?? job.target}] `
-  const lines = [banner.padEnd(79, '*'), ...(approval.message === null ? [] : [approval.message])]
+  const lines = [banner.padEnd(79, '*'), ...(text === null ? [] : [text])]
   await appendServiceLine(queries, job.id, [...lines, `Waiting for an approval by ${giversText(approval)}`].join('\n'))
 }
 

@@ -55,7 +55,10 @@ const eventSchema = v.variant('kind', [
     kind: v.literal('approval'),
     job: jobShape,
     title: v.nullable(v.string()),
+    /** With the markup of its author. */
     message: v.nullable(v.string()),
+    /** For mails. Left out in events of older releases. */
+    messageText: v.optional(v.nullable(v.string())),
     roles: v.array(v.string()),
     mails: v.array(v.string()),
   }),
@@ -227,17 +230,22 @@ export async function noteApproval(
   asked: {
     readonly title: string | null
     readonly message: string | null
+    readonly messageText?: string | null
     readonly roles: readonly string[]
     readonly notifications: readonly string[]
   },
   at: number,
 ): Promise<void> {
-  const { title, message, roles, notifications: mails } = asked
+  const { title, message, messageText, roles, notifications: mails } = asked
   if (mails.length === 0 && !(await hasTargets(queries))) return
   const found = await findTold(queries, id)
   if (!found) return
   const job = toldJob(found.row, found.standing)
-  await noteEvent(queries, { kind: 'approval', job, title, message, roles: [...roles], mails: [...mails] }, at)
+  await noteEvent(
+    queries,
+    { kind: 'approval', job, title, message, messageText, roles: [...roles], mails: [...mails] },
+    at,
+  )
 }
 
 async function findTold(queries: Queries, id: number): Promise<{ row: ToldColumns; standing: ToldStanding } | null> {

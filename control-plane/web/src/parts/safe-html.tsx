@@ -8,6 +8,8 @@ const ALLOWED = new Set(
 )
 /** Elements whose text people should not see. */
 const DROPPED = new Set('script style template iframe object embed noscript svg math title head'.split(' '))
+/** How deep elements may be nested. Deeper ones are left out, and their text stays: the browser lays out each level in the one above. */
+const MAX_DEPTH = 50
 const WITHOUT_END = new Set(['br', 'hr'])
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
 
@@ -48,7 +50,7 @@ function built(html: string): DocumentFragment {
     else if (slash === '/') {
       const at = open.findLastIndex((one) => one.name === name)
       if (at !== -1) open.length = at
-    } else {
+    } else if (open.length < MAX_DEPTH) {
       const element = document.createElement(name)
       if (element instanceof HTMLAnchorElement) setLink(element, attributes)
       parent().appendChild(element)
