@@ -152,8 +152,8 @@ describe('placeholders of a text', () => {
 
   test('are found with their places', () => {
     expect(findPlaceholders('a $( b.c ) $(d) $() $(e(')).toEqual([
-      { start: 2, end: 10, inside: 'b.c' },
-      { start: 11, end: 15, inside: 'd' },
+      { start: 2, end: 10, inside: 'b.c', whole: '$( b.c )' },
+      { start: 11, end: 15, inside: 'd', whole: '$(d)' },
     ])
   })
 

@@ -62,8 +62,8 @@ function built(html: string): DocumentFragment {
 }
 
 function setLink(link: HTMLAnchorElement, attributes: string) {
-  const [, quoted, single, bare] = /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i.exec(attributes) ?? []
-  const address = decoded(quoted ?? single ?? bare ?? '')
+  const [, value = ''] = /\bhref\s*=\s*("[^"]*|'[^']*|[^\s"'>]+)/i.exec(attributes) ?? []
+  const address = decoded(value.replace(/^["']/, ''))
   if (!/^https?:\/\//i.test(address)) return
   link.href = address
   link.rel = 'noopener noreferrer'
