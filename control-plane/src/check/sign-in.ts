@@ -3,7 +3,7 @@ import { type Socket, connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { fine, type Finding, wrong } from '@holdfast/protocol'
 import type { LdapSettings, OpenIdSettings } from '../auth/roles/provider-config.js'
-import { messageOf } from '../errors.js'
+import { foreignText } from '../secrets/foreign-text.js'
 import { readConfig } from './content.js'
 
 const ANSWER_MS = 10_000
@@ -27,7 +27,7 @@ async function ldapFinding(settings: LdapSettings): Promise<Finding> {
     socket.destroy()
     return fine(subject, `${settings.url} takes connections`)
   } catch (error) {
-    const words = `${settings.url} cannot be reached: ${messageOf(error)}`
+    const words = `${settings.url} cannot be reached: ${foreignText(error, [])}`
     return wrong(subject, words, 'look at ldap.url and ldap.tls.ca in config.yaml, the network and firewalls between')
   }
 }
@@ -58,9 +58,12 @@ async function openIdFinding({ kind, issuer }: OpenIdSettings): Promise<Finding>
     const said: unknown = await answer.json()
     const named = typeof said === 'object' && said !== null && 'issuer' in said ? said.issuer : null
     if (named === issuer) return fine(subject, `${issuer} answers`)
-    return wrong(subject, `${path} names another issuer: ${String(named)}`, 'write the issuer exactly as it is named')
+    return wrong(
+      subject,
+      `${path} names another issuer: ${foreignText(String(named), [])}`,
+      'write the issuer exactly as it is named',
+    )
   } catch (error) {
-    const reason = error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error)
-    return wrong(subject, `${issuer} cannot be reached: ${reason}`, advice)
+    return wrong(subject, `${issuer} cannot be reached: ${foreignText(error, [])}`, advice)
   }
 }

@@ -3,6 +3,7 @@ import { createTurns } from '../time/turns.js'
 import { DATABASE_TYPES, type DatabaseType, type OpenCredential } from '../credentials/stored/credential.js'
 import type { Credentials } from '../credentials/stored/credentials.js'
 import { messageOf } from '../errors.js'
+import { foreignText } from '../secrets/foreign-text.js'
 import { type NamedDatabase, namedDatabases } from './config.js'
 import type { AskLimits, Engine, Target } from './engine.js'
 import { openMongodb } from './mongodb.js'
@@ -41,10 +42,16 @@ const OPEN: Readonly<
   Record<DatabaseType, (target: Target, limits: AskLimits, onError: (error: Error) => void) => Promise<Engine>>
 > = { postgres: openPostgres, mysql: openMysql, mssql: openMssql, oracle: openOracle, mongodb: openMongodb }
 
+interface OpenEngine {
+  readonly key: string
+  readonly engine: Promise<Engine>
+  readonly target: Target
+}
+
 /** Asks databases with stored credentials. The connections to a database stay open for a while. */
 export function createDatabases({ credentials, log, limits }: DatabasesDependencies): Databases {
   /** By the name of the credential. A credential that was changed gets new connections. */
-  const engines = new Map<string, { readonly key: string; readonly engine: Promise<Engine> }>()
+  const engines = new Map<string, OpenEngine>()
   /** By the name of the credential, too. The drivers would give their connections in order of arrival. */
   const turns = createTurns({ most: limits.connections })
   let closed = false
@@ -55,20 +62,22 @@ export function createDatabases({ credentials, log, limits }: DatabasesDependenc
       .digest('hex')
     const known = engines.get(name)
     if (known?.key === key) return known.engine
-    const onError = (error: Error) => log.warn({ credential: name, err: error }, 'a connection to a database ended')
+    const onError = (error: Error) =>
+      log.warn({ credential: name, reason: foreignText(error, secretsOf(target)) }, 'a connection to a database ended')
     const engine = OPEN[type](target, limits, onError)
-    engines.set(name, { key, engine })
+    engines.set(name, { key, engine, target })
     // A driver that takes no such settings is asked anew with the next ones.
     engine.catch(() => engines.get(name)?.engine === engine && engines.delete(name))
-    if (known) void closeQuietly(name, known.engine)
+    if (known) void closeQuietly(name, known)
     return engine
   }
 
-  async function closeQuietly(name: string, engine: Promise<Engine>): Promise<void> {
+  async function closeQuietly(name: string, { engine, target }: OpenEngine): Promise<void> {
     try {
       await (await engine).close()
     } catch (error) {
-      log.warn({ credential: name, err: error }, 'the connections to a database could not be ended in order')
+      const reason = foreignText(error, secretsOf(target))
+      log.warn({ credential: name, reason }, 'the connections to a database could not be ended in order')
     }
   }
 
@@ -85,7 +94,9 @@ export function createDatabases({ credentials, log, limits }: DatabasesDependenc
       await engine.ask(query, rows)
     } catch (error) {
       if (error instanceof DatabaseProblem) throw error
-      throw new DatabaseProblem(`the database '${name}' cannot be asked: ${reasonOf(error, credential)}`)
+      const reason =
+        foreignText(error, [credential.password, credential.options.certificate]) || 'the driver says no reason'
+      throw new DatabaseProblem(`the database '${name}' cannot be asked: ${reason}`)
     } finally {
       leave()
     }
@@ -102,7 +113,7 @@ export function createDatabases({ credentials, log, limits }: DatabasesDependenc
     },
     async close() {
       closed = true
-      await Promise.all([...engines].map(([name, { engine }]) => closeQuietly(name, engine)))
+      await Promise.all([...engines].map(([name, engine]) => closeQuietly(name, engine)))
     },
   }
 }
@@ -149,12 +160,6 @@ function targetOf({ name, type, host, port, user, password, options }: OpenCrede
   return { ...place, password: '', tls: { ca, own: { cert: options.certificate ?? '', key: password } } }
 }
 
-/** What the driver says, on one line. It could repeat a password that stands in a connection. */
-function reasonOf(error: unknown, { password }: OpenCredential): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  const nested = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : ''
-  // Some drivers say only below it that nobody listens.
-  const below = cause instanceof Error ? ` (${messageOf(cause)})` : ''
-  const text = (messageOf(error) || nested || 'the driver says no reason') + below
-  return text.replaceAll(password, '********').replaceAll(/\s+/g, ' ').slice(0, 500)
+function secretsOf({ password, tls }: Target): (string | undefined)[] {
+  return [password, tls?.own?.key]
 }

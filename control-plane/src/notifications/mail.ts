@@ -1,11 +1,8 @@
 import { createTransport } from 'nodemailer'
-import { messageOf } from '../errors.js'
+import { foreignText } from '../secrets/foreign-text.js'
 import { type Attempt, DeliveryProblem } from './attempt.js'
 import { type MailSettings, isMailAddress } from './mail-settings.js'
 import { ATTEMPT_MS } from './outbox.js'
-
-/** Longest text of a problem that is stored, in characters. The limit is needed because a server may answer anything. */
-const MAX_PROBLEM = 300
 
 /** Makes what sends a mail. @param settings null: there is no mail server */
 export function createMails(settings: MailSettings | null): Attempt {
@@ -31,7 +28,7 @@ export function createMails(settings: MailSettings | null): Attempt {
         stopped.promise,
       ])
     } catch (error) {
-      throw mailProblem(error)
+      throw mailProblem(error, settings)
     } finally {
       stopped.forget()
       transport.close()
@@ -65,10 +62,16 @@ function stopOf(signal: AbortSignal): { readonly promise: Promise<never>; forget
 }
 
 /** Only a refused address is final. Other problems can end, for example when somebody corrects the password. */
-function mailProblem(error: unknown): DeliveryProblem {
+function mailProblem(error: unknown, { login }: MailSettings): DeliveryProblem {
   if (error instanceof DeliveryProblem) return error
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
   const isRefused = code === 'EENVELOPE' && typeof responseCode === 'number' && responseCode >= 500
-  const text = messageOf(error).replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-  return new DeliveryProblem(text.slice(0, MAX_PROBLEM), isRefused, { cause: error })
+  // A server may repeat the login that it refuses. So its own error goes nowhere, not even as a cause.
+  const sent = login === null ? [] : [login.password, plainLogin(login)]
+  return new DeliveryProblem(foreignText(error, sent) || 'The mail server gave no reason', isRefused)
+}
+
+/** The login as AUTH PLAIN sends it. */
+function plainLogin({ user, password }: NonNullable<MailSettings['login']>): string {
+  return Buffer.from(`\0${user}\0${password}`).toString('base64')
 }

@@ -3,6 +3,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type LookupFunction, isIP } from 'node:net'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { foreignText } from '../secrets/foreign-text.js'
 import { type AddressRules, bare, refuseAddress, refuseHost } from './address-rules.js'
 import { SourceProblem } from './question.js'
 
@@ -60,6 +61,24 @@ export async function sendRequest(
   asked: FormRequest,
   resolveName: ResolveName = resolve,
 ): Promise<FormResponse> {
+  const way = { isSentOn: false }
+  try {
+    return await follow(rules, asked, resolveName, way)
+  } catch (error) {
+    // The address of a redirect is what the server wrote. It may hold what the server was sent.
+    const isOfServer = error instanceof SourceProblem && way.isSentOn
+    if (isOfServer) error.message = foreignText(error.message, sentSecrets(asked.headers))
+    throw error
+  }
+}
+
+/** @param way is told when a server sends the request on */
+async function follow(
+  rules: AddressRules,
+  asked: FormRequest,
+  resolveName: ResolveName,
+  way: { isSentOn: boolean },
+): Promise<FormResponse> {
   let { method, body, headers, tls = {} } = { ...asked, method: asked.method.toUpperCase() }
   if (!METHODS.has(method)) throw new SourceProblem(`${asked.method} is no method`)
   const { maxRedirects = MAX_REDIRECTS, isStatusEnough = false } = asked
@@ -78,12 +97,25 @@ export async function sendRequest(
       const times = maxRedirects === 0 ? ', and no redirect is followed' : ` more than ${maxRedirects} times`
       throw new SourceProblem(`${shownUrl(url)} redirects${times}`)
     }
+    way.isSentOn = true
     const next = checkedUrl(rules, received.location ?? '', url)
     // Another server must not get the credentials that were meant for the first one.
     if (next.origin !== url.origin) [headers, tls] = [{}, {}]
     if (status === 303 || ((status === 301 || status === 302) && method === 'POST')) [method, body] = ['GET', undefined]
     url = next
   }
+}
+
+/** Headers that no form needs to hide. */
+const OPEN_HEADERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'user-agent'])
+
+/** The values of headers, and their words: `Bearer <token>`, `Basic <user and password in base64>`. */
+function sentSecrets(headers: FormRequest['headers']): string[] {
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    OPEN_HEADERS.has(name.toLowerCase()) ? [] : [value, ...value.split(/[\s;,]+/)],
+  )
+  const logins = values.flatMap((value) => Buffer.from(value, 'base64').toString('utf8').split(':').slice(1))
+  return [...values, ...logins.filter((text) => /^[^\p{C}\ufffd]+$/u.test(text))].filter(({ length }) => length > 7)
 }
 
 /** Reads a URL and refuses one that may never be asked. @throws SourceProblem */

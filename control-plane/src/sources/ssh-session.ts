@@ -1,4 +1,5 @@
 import type { Client, ClientChannel } from 'ssh2'
+import { foreignText } from '../secrets/foreign-text.js'
 import { isKnownHost } from './known-hosts.js'
 import { SourceProblem } from './question.js'
 
@@ -58,7 +59,7 @@ async function runOn(client: Client, asked: SshRun, command: RunningCommand): Pr
   const channel = await start(client, asked)
   command.channel = channel
   for (const end of ['exit', 'close']) channel.once(end, () => (command.channel = null))
-  return outputOf(channel, asked.host)
+  return outputOf(channel, asked)
 }
 
 /** Asks the host to kill the command. The library itself sends no signal any more when the standard input is closed. */
@@ -73,7 +74,7 @@ function connect(client: Client, { host, port, user, key, knownHosts }: SshRun):
   return new Promise((resolve, reject) => {
     client.once('ready', () => resolve())
     client.on('error', (error) => {
-      const why = isKnown === false ? 'its key is not known (FORM_SSH_KNOWN_HOSTS)' : error.message
+      const why = isKnown === false ? 'its key is not known (FORM_SSH_KNOWN_HOSTS)' : foreignText(error, [key])
       reject(new SourceProblem(`ssh did not get to ${host}: ${why}`))
     })
     client.once('close', () => reject(new SourceProblem(`${host} closed the connection`)))
@@ -88,10 +89,10 @@ function connect(client: Client, { host, port, user, key, knownHosts }: SshRun):
   })
 }
 
-function start(client: Client, { host, command }: SshRun): Promise<ClientChannel> {
+function start(client: Client, { host, command, key }: SshRun): Promise<ClientChannel> {
   return new Promise((resolve, reject) => {
     client.exec(command, (error, channel) => {
-      if (error) return reject(new SourceProblem(`the command cannot be run on ${host}: ${error.message}`))
+      if (error) return reject(new SourceProblem(`the command cannot be run on ${host}: ${foreignText(error, [key])}`))
       // Closes the standard input. Otherwise a command that reads it would wait for ever.
       channel.end()
       resolve(channel)
@@ -99,7 +100,7 @@ function start(client: Client, { host, command }: SshRun): Promise<ClientChannel
   })
 }
 
-function outputOf(channel: ClientChannel, host: string): Promise<string> {
+function outputOf(channel: ClientChannel, { host, key }: SshRun): Promise<string> {
   const printed: Buffer[] = []
   let bytes = 0
   let said = ''
@@ -116,8 +117,8 @@ function outputOf(channel: ClientChannel, host: string): Promise<string> {
     channel.once('close', (code: number | null, signalName?: string) => {
       const text = Buffer.concat(printed).toString('utf8')
       if (code === 0) return resolve(text.replace(/\r?\n$/, ''))
-      const [words = ''] = said.trim().split('\n').slice(-1)
-      fail(`ended with ${code ?? signalName ?? 'no status'}${words === '' ? '' : `: ${words.slice(0, 200)}`}`)
+      const words = foreignText(said.trim().split('\n').at(-1) ?? '', [key])
+      fail(`ended with ${code ?? signalName ?? 'no status'}${words === '' ? '' : `: ${words}`}`)
     })
   })
 }

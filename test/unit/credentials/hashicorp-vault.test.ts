@@ -278,10 +278,10 @@ test('settings name the server and one of two ways to log in', () => {
 })
 
 test('the error has the words of Vault, if there are any', () => {
-  expect(reasonOf(400, { errors: ['no handler', 7, 'for route'] })).toBe('no handler; for route (400)')
-  expect(reasonOf(400, { errors: ['x'.repeat(400)] })).toBe(`${'x'.repeat(300)} (400)`)
-  expect(reasonOf(400, {})).toBe('it gives no reason (400)')
-  expect([reasonOf(503, { errors: ['x'] }), reasonOf(403, {})]).toEqual([
+  expect(reasonOf(400, { errors: ['no handler', 7, 'for route'] }, [])).toBe('no handler; for route (400)')
+  expect(reasonOf(400, { errors: ['x'.repeat(400)] }, [])).toBe(`${'x'.repeat(299)}… (400)`)
+  expect(reasonOf(400, {}, [])).toBe('it gives no reason (400)')
+  expect([reasonOf(503, { errors: ['x'] }, []), reasonOf(403, {}, [])]).toEqual([
     'it is sealed (503)',
     'permission denied (403)',
   ])

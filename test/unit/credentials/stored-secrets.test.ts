@@ -182,9 +182,9 @@ describe('Vault', () => {
   })
 
   test('gives its reason when it refuses', () => {
-    expect(reasonOf(503, {})).toBe('it is sealed (503)')
-    expect(reasonOf(403, { errors: ['x'] })).toBe('permission denied (403)')
-    expect(reasonOf(400, { errors: ['a', 5, 'b'] })).toBe('a; b (400)')
-    expect(reasonOf(400, { errors: 'a' })).toBe('it gives no reason (400)')
+    expect(reasonOf(503, {}, [])).toBe('it is sealed (503)')
+    expect(reasonOf(403, { errors: ['x'] }, [])).toBe('permission denied (403)')
+    expect(reasonOf(400, { errors: ['a', 5, 'b'] }, [])).toBe('a; b (400)')
+    expect(reasonOf(400, { errors: 'a' }, [])).toBe('it gives no reason (400)')
   })
 })

@@ -108,7 +108,7 @@ describe('the connections of a credential', () => {
     await ask()
     fails.close = new Error('still in use')
     await databases.close()
-    expect(warned).toMatchObject([{ credential: 'cmdb', err: fails.close }])
+    expect(warned).toMatchObject([{ credential: 'cmdb', reason: 'still in use' }])
   })
 })
 

@@ -3,7 +3,7 @@ import { RefusedValuesError } from '../../../control-plane/src/errors.js'
 import { parseField, parseWizardStep } from '../../../control-plane/src/forms/fields/parse-field.js'
 import { type LaunchOfPasswords, secretsOfLaunch } from '../../../control-plane/src/jobs/launch/launch-passwords.js'
 import { MASK, holdsMask, maskValues } from '../../../control-plane/src/jobs/secrets/masking.js'
-import { createSecretFinder } from '../../../control-plane/src/jobs/secrets/secret-finder.js'
+import { createSecretFinder } from '../../../control-plane/src/secrets/secret-finder.js'
 
 const KEY = '-----BEGIN KEY-----\nfirst line of it\nlast line of it\n-----END KEY-----'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createSecretFinder } from '../../../control-plane/src/jobs/secrets/secret-finder.js'
+import { createSecretFinder } from '../../../control-plane/src/secrets/secret-finder.js'
 import { maskSecrets, splitVariables } from '../../../control-plane/src/jobs/secrets/secret-values.js'
 
 const MASK = '********'

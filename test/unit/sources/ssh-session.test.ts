@@ -128,7 +128,7 @@ describe('a command', () => {
   test.each([
     ['says nothing', '', 'ended with 3'],
     ['says two lines', 'first\nlast\n', 'ended with 3: last'],
-    ['says one long line', `${'a'.repeat(2000)}\n`, `ended with 3: ${'a'.repeat(200)}`],
+    ['says one long line', `${'a'.repeat(2000)}\n`, `ended with 3: ${'a'.repeat(299)}…`],
   ])('that fails and %s is a problem', async (_, errors, problem) => {
     endsWith(3, 'printed', errors)
     await expect(run()).rejects.toMatchObject({ message: `the command on 127.0.0.1 ${problem}`, name: 'SourceProblem' })

@@ -1,5 +1,6 @@
 import type { Configuration } from 'openid-client'
-import { UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
+import { UnauthenticatedError, UnavailableError } from '../../errors.js'
+import { foreignText } from '../../secrets/foreign-text.js'
 import type { Identity } from '../providers/external-users.js'
 import type { OpenIdSettings } from '../roles/provider-config.js'
 import { type Claims, identityOf } from './claims.js'
@@ -64,7 +65,10 @@ async function groupsAtGraph(graphUrl: string, accessToken: string, log: Log) {
   try {
     return await graphGroups(graphUrl, accessToken)
   } catch (error) {
-    log.error({ reason: messageOf(error) }, 'the groups of who signed in could not be read from Microsoft Graph')
+    log.error(
+      { reason: foreignText(error, [accessToken]) },
+      'the groups of who signed in could not be read from Microsoft Graph',
+    )
     throw new UnavailableError(
       'groups_unreachable',
       'The groups could not be read from Microsoft Graph; try again later',

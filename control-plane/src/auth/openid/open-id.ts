@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Configuration } from 'openid-client'
-import { NotFoundError, UnavailableError, messageOf } from '../../errors.js'
+import { HoldfastError, NotFoundError, UnavailableError } from '../../errors.js'
+import { foreignText } from '../../secrets/foreign-text.js'
 import { within } from '../../time/time-limit.js'
 import type { Identity } from '../providers/external-users.js'
 import type { OpenIdKind, OpenIdSettings } from '../roles/provider-config.js'
@@ -123,7 +124,9 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
       try {
         return await finish(flow, query)
       } catch (error) {
-        throw refusalOf(flow.kind, error, log)
+        if (error instanceof HoldfastError) throw error
+        const secret = await deps.providers.secretOf(await settingsOf(flow.kind))
+        throw refusalOf(flow.kind, error, log, [secret, flow.verifier, ...new URLSearchParams(query).values()])
       }
     },
     async logoutUrl(kind) {
@@ -135,7 +138,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
         return buildEndSessionUrl(configuration).href
       } catch (error) {
         // The user is signed out here, whatever the provider answers.
-        log.warn({ kind, reason: messageOf(error) }, 'where to sign out at the provider is not known')
+        log.warn({ kind, reason: foreignText(error, []) }, 'where to sign out at the provider is not known')
         return null
       }
     },

@@ -13,6 +13,8 @@ const ANSWER_SECONDS = 10
 export interface Providers {
   /** @throws UnavailableError for the client's secret, the errors of openid-client for the provider */
   of(settings: OpenIdSettings): Promise<OpenIdClient.Configuration>
+  /** The secret of this service there; null: it has none. @throws UnavailableError */
+  secretOf(settings: OpenIdSettings): Promise<string | null>
 }
 
 interface Known {
@@ -44,10 +46,15 @@ export function createProviders(deps: { readonly secrets: ProviderSecrets; reado
     })
   }
 
+  async function secretOf({ clientCredential }: OpenIdSettings): Promise<string | null> {
+    return clientCredential === null ? null : (await secrets.open(clientCredential)).password
+  }
+
   return {
+    secretOf,
     async of(settings) {
-      const { clientCredential, kind } = settings
-      const secret = clientCredential === null ? null : (await secrets.open(clientCredential)).password
+      const { kind } = settings
+      const secret = await secretOf(settings)
       const key = JSON.stringify([settings.issuer, settings.clientId, secret])
       const before = known.get(kind)
       const age = clock.now() - (before?.since ?? 0)

@@ -1,4 +1,5 @@
-import { HoldfastError, UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
+import { HoldfastError, UnauthenticatedError, UnavailableError } from '../../errors.js'
+import { foreignText } from '../../secrets/foreign-text.js'
 import type { OpenIdSettings } from '../roles/provider-config.js'
 
 interface Log {
@@ -25,11 +26,17 @@ const NOT_OUR_CLIENT: ReadonlySet<string> = new Set([
 /**
  * The error of a sign-in at a provider, as the service shows it: not available, wrongly configured, or refused. The
  * provider's own message goes to the log, because it may contain anything.
+ * @param secrets what the provider was sent
  */
-export function refusalOf(kind: string, error: unknown, log: Log): HoldfastError {
+export function refusalOf(
+  kind: string,
+  error: unknown,
+  log: Log,
+  secrets: readonly (string | null)[] = [],
+): HoldfastError {
   if (error instanceof HoldfastError) return error
   const { code, error: word } = wordsOf(error)
-  const reason = [messageOf(error), causeOf(error), code, word].filter((text) => text !== '').join('; ')
+  const reason = reasonOf(error, secrets)
   if (NOT_OUR_CLIENT.has(word) || NOT_OUR_CLIENT.has(code)) {
     log.error({ kind, reason }, 'the provider does not know the service by this client id and secret')
     return new UnavailableError(
@@ -54,7 +61,7 @@ export function refusalOf(kind: string, error: unknown, log: Log): HoldfastError
 export function discoveryFailure(settings: OpenIdSettings, error: unknown, log: Log): HoldfastError {
   if (error instanceof HoldfastError) return error
   const { kind, issuer } = settings
-  const reason = [messageOf(error), causeOf(error), wordsOf(error).code].filter((text) => text !== '').join('; ')
+  const reason = reasonOf(error, [])
   log.error(
     { kind, issuer, reason },
     'the provider of a sign-in cannot be asked what it is: look whether its address is right',
@@ -68,6 +75,8 @@ function wordsOf(error: unknown): { code: string; error: string } {
   return { code: typeof code === 'string' ? code : '', error: typeof word === 'string' ? word : '' }
 }
 
-function causeOf(error: unknown): string {
-  return error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
+function reasonOf(error: unknown, secrets: readonly (string | null)[]): string {
+  const { code, error: word } = wordsOf(error)
+  const words = [foreignText(error, secrets), code, foreignText(word, secrets)]
+  return words.filter((text) => text !== '').join('; ')
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { messageOf } from '../../errors.js'
 import { readJson } from '../../json-text.js'
+import { foreignText } from '../../secrets/foreign-text.js'
 
 /** A secret of HashiCorp Vault cannot be read. The message is a sentence for people, without secrets. */
 export class VaultProblem extends Error {
@@ -38,8 +38,9 @@ export async function sendToVault(asked: VaultRequest): Promise<VaultAnswer> {
     const response = await exchange(url, asked, ca)
     return { status: response.statusCode ?? 0, body: bodyOf(await textOf(response)) }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new VaultProblem(`Vault at ${url.origin} cannot be asked: ${messageOf(error) || code || 'no answer'}`)
+    throw new VaultProblem(
+      `Vault at ${url.origin} cannot be asked: ${foreignText(error, sentSecrets(asked)) || 'no answer'}`,
+    )
   }
 }
 
@@ -80,12 +81,21 @@ function bodyOf(text: string): Record<string, unknown> {
   }
 }
 
-/** Why Vault refused, in its own words if it sends any. */
-export function reasonOf(status: number, body: Readonly<Record<string, unknown>>): string {
+/** The secrets of a request. */
+export function sentSecrets({ token, body }: Pick<VaultRequest, 'token' | 'body'>): (string | null)[] {
+  return [token, ...Object.values(body ?? {}).map(String)]
+}
+
+/** Why Vault refused, in its own words if it sends any. @param secrets those of the request */
+export function reasonOf(
+  status: number,
+  body: Readonly<Record<string, unknown>>,
+  secrets: readonly (string | null)[],
+): string {
   const errors = Array.isArray(body.errors) ? body.errors.filter((one) => typeof one === 'string') : []
   if (status === 503) return 'it is sealed (503)'
   if (status === 403) return 'permission denied (403)'
-  return `${errors.join('; ').slice(0, 300) || 'it gives no reason'} (${status})`
+  return `${foreignText(errors.join('; '), secrets) || 'it gives no reason'} (${status})`
 }
 
 /** Whether this is an object of JSON. */

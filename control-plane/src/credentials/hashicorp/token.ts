@@ -1,15 +1,15 @@
 import { messageOf } from '../../errors.js'
 import type { Timers } from '../../time/timers.js'
-import { type VaultAnswer, VaultProblem, objectOf, reasonOf } from './request.js'
+import { type VaultAnswer, VaultProblem, objectOf } from './request.js'
 import type { VaultSettings } from './settings.js'
 
-/** Asks one server of Vault. @throws VaultProblem */
+/** Asks one server of Vault. `reason`: why it refused, for people. @throws VaultProblem */
 export type CallVault = (
   method: 'GET' | 'POST',
   path: string,
   token: string | null,
   body?: object,
-) => Promise<VaultAnswer>
+) => Promise<VaultAnswer & { readonly reason: string }>
 
 /** The token with which Vault is asked. It is renewed before it ends. */
 export interface VaultToken {
@@ -47,12 +47,10 @@ export function createVaultToken(
       return login.token
     }
     const { roleId: role_id, secretId: secret_id, mount } = login
-    const { status, body } = await call('POST', `auth/${mount}/login`, null, { role_id, secret_id })
+    const { status, body, reason } = await call('POST', `auth/${mount}/login`, null, { role_id, secret_id })
     const auth = objectOf(body.auth)
     if (status !== 200 || typeof auth.client_token !== 'string') {
-      throw new VaultProblem(
-        `Vault refuses the AppRole login (VAULT_ROLE_ID, VAULT_SECRET_ID): ${reasonOf(status, body)}`,
-      )
+      throw new VaultProblem(`Vault refuses the AppRole login (VAULT_ROLE_ID, VAULT_SECRET_ID): ${reason}`)
     }
     renewLater(auth.client_token, { ...numbersOf(auth, 'lease_duration'), ...isRenewable(auth) })
     return auth.client_token
@@ -68,8 +66,8 @@ export function createVaultToken(
 
   async function renew(own: string): Promise<void> {
     const problem = await call('POST', 'auth/token/renew-self', own, {}).then(
-      ({ status, body }) => {
-        if (status !== 200) return reasonOf(status, body)
+      ({ status, body, reason }) => {
+        if (status !== 200) return reason
         const auth = objectOf(body.auth)
         renewLater(own, { ...numbersOf(auth, 'lease_duration'), ...isRenewable(auth) })
         return null

@@ -7,6 +7,7 @@ import {
   isObject,
   objectOf,
   reasonOf,
+  sentSecrets,
   sendToVault,
 } from './request.js'
 import type { VaultSettings } from './settings.js'
@@ -36,9 +37,11 @@ const MAX_KEPT = 1000
 export function createHashicorpVault(settings: VaultSettings, deps: VaultDependencies): HashicorpVault {
   const { timers, steady, log, send = sendToVault } = deps
   const kept = new Map<string, { readonly until: number; readonly values: Promise<Record<string, unknown>> }>()
-  const call: CallVault = (method, path, using, body) => {
+  const call: CallVault = async (method, path, using, given) => {
     const { address, namespace, caPath } = settings
-    return send({ method, url: `${address}/v1/${path}`, token: using, namespace, caPath, body: body ?? null })
+    const asked = { method, url: `${address}/v1/${path}`, token: using, namespace, caPath, body: given ?? null }
+    const answer = await send(asked)
+    return { ...answer, reason: reasonOf(answer.status, answer.body, sentSecrets(asked)) }
   }
 
   const token = createVaultToken(settings, call, timers, log)
@@ -53,14 +56,14 @@ export function createHashicorpVault(settings: VaultSettings, deps: VaultDepende
       await token.forget(own)
       answer = await call('GET', where, await token.now())
     }
-    const { status, body } = answer
+    const { status, body, reason } = answer
     const data = objectOf(body.data)
     if (status === 200 && isObject(data.data)) return data.data
     if (status === 404 && isObject(data.metadata)) throw new VaultProblem(`the secret ${text} of Vault was deleted`)
     if (status === 404) {
       throw new VaultProblem(`Vault has no secret ${text} (mount ${mount}, path ${path}, KV version 2)`)
     }
-    throw new VaultProblem(`Vault does not give the secret ${text}: ${reasonOf(status, body)}`)
+    throw new VaultProblem(`Vault does not give the secret ${text}: ${reason}`)
   }
 
   return {

@@ -38,7 +38,7 @@ import { type PreparedJob, prepareJob } from './prepare.js'
 import { prepareSequence } from './prepare-sequence.js'
 import { chooseRunner, requireRunnerAllowed } from '../needs/runner-choice.js'
 import type { RunnerPort } from '../record/runner-port.js'
-import { createSecretFinder } from '../secrets/secret-finder.js'
+import { createSecretFinder } from '../../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets } from '../secrets/secret-values.js'
 import type { PlannedSequence, SequencePort } from '../record/sequence-port.js'
 

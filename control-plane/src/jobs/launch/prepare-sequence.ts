@@ -6,7 +6,7 @@ import { NO_PLAYBOOK } from '../record/playbook.js'
 import { type JobInputs, type Launcher, type PreparedJob, prepareJob } from './prepare.js'
 import type { PlannedSequence } from '../record/sequence-port.js'
 import { maskSecrets, splitVariables } from '../secrets/secret-values.js'
-import { createSecretFinder } from '../secrets/secret-finder.js'
+import { createSecretFinder } from '../../secrets/secret-finder.js'
 
 /** What is stored of a launch for its child jobs. */
 export interface SequencePlan {

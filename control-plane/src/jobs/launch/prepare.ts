@@ -14,7 +14,7 @@ import { playbookVariables } from './extravars.js'
 import type { Playbook } from '../record/playbook.js'
 import { MASK } from '../secrets/masking.js'
 import { chooseRunner, requireRunnerAllowed } from '../needs/runner-choice.js'
-import { type SecretFinder, createSecretFinder } from '../secrets/secret-finder.js'
+import { type SecretFinder, createSecretFinder } from '../../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets, splitVariables } from '../secrets/secret-values.js'
 
 /** The rights of the user who launches a job. They decide which runners and credentials the job may use. */

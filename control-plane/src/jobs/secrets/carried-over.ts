@@ -6,7 +6,7 @@ import { holdsMask } from './masking.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
 import { objectSchema } from '../record/playbook.js'
 import { type LaunchSecrets, maskSecrets, splitVariables } from './secret-values.js'
-import { createSecretFinder } from './secret-finder.js'
+import { createSecretFinder } from '../../secrets/secret-finder.js'
 
 /**
  * Moves the passwords out of the rows of jobs that an older release launched and that have not ended. They are then

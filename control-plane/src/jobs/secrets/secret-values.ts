@@ -1,7 +1,7 @@
 import type { JobValues } from '../../credentials/job/sealed-values.js'
 import { isEmpty } from '../../forms/values/plain.js'
 import { MASK } from './masking.js'
-import { type SecretFinder, createSecretFinder } from './secret-finder.js'
+import { type SecretFinder, createSecretFinder } from '../../secrets/secret-finder.js'
 
 /** The parts of a launch's values that must not be shown. */
 export interface LaunchSecrets {
