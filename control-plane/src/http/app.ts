@@ -14,12 +14,14 @@ import fastify, {
 } from 'fastify'
 import type { AuditTrail } from '../audit/trail.js'
 import { InvalidInputError, UnavailableError } from '../errors.js'
+import { foreignText } from '../secrets/foreign-text.js'
 import type { Timers } from '../time/timers.js'
 import { registerAudit } from './route/audit-hook.js'
 import { type Authentication, registerAuthentication } from './route/authentication.js'
 import { registerBodyParsing } from './server/bodies.js'
 import { registerDocs } from './document/docs.js'
 import {
+  PRIVATE,
   answerBrokenRequest,
   WrongMethodError,
   refuseExpectations,
@@ -35,6 +37,7 @@ import { compileSchemasLate } from './server/late-schemas.js'
 import type { PageFiles } from './pages/page-files.js'
 import { pageRoutes } from './pages/pages.js'
 import { API_PREFIX, prefixOf } from './route/paths.js'
+import { keepPeerAddresses } from './server/peer-addresses.js'
 import { endUnreadBodies } from './server/unread-bodies.js'
 import { endUnusedConnections } from './server/unused-connections.js'
 import { registerRateLimit } from './route/rate-limit.js'
@@ -74,13 +77,14 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   compileSchemasLate(app, { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false })
   app.decorateRequest('caller', null)
   registerErrorHandling(app)
+  keepPeerAddresses(app)
   const knownPaths = noteKnownPaths(app)
   // Before every other hook, because the plugin must know of a connection that a hook refuses.
   await app.register(websocket, {
     errorHandler: (error, socket, request) => {
-      // Errors of the other side have no code. They are not errors of this service.
-      const level = 'code' in error ? 'info' : 'error'
-      request.log[level]({ err: error }, 'a WebSocket ended with an error')
+      // Errors of the other side have a code. They are not errors of this service, and no place of it is to blame.
+      if ('code' in error) request.log.info({ reason: foreignText(error, []) }, 'a WebSocket ended with an error')
+      else request.log.error({ err: error }, 'a WebSocket ended with an error')
       socket.terminate()
     },
     options: {
@@ -164,7 +168,7 @@ function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): voi
     closing = true
   })
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
+    reply.headers({ 'x-request-id': request.id, 'cache-control': PRIVATE })
     if (closing && !request.routeOptions.config.duringStop) {
       throw new UnavailableError('stopping', 'The service is stopping')
     }

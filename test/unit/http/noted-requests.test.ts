@@ -212,12 +212,6 @@ test('a new secret of a target is shown once, and only when the service made it'
   expect(body).not.toHaveProperty('secret')
 })
 
-test('answers with tokens stay in no cache', async () => {
-  const { call } = await routeApp(profileTokenRoutes({ apiTokens: parts({ list: [TOKEN] }).fake }))
-  const { headers, body } = await call('GET', '/profile/tokens')
-  expect([headers['cache-control'], body.count]).toEqual(['no-store', 1])
-})
-
 test('a profile has only what is so', async () => {
   const profileOf = async (caller: typeof ANN, groupsLeftOut: number) => {
     const { call } = await routeApp(profileRoutes({ accounts: parts({ find: { groupsLeftOut } }).fake }), caller)

@@ -126,7 +126,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
       } catch (error) {
         if (error instanceof HoldfastError) throw error
         const secret = await deps.providers.secretOf(await settingsOf(flow.kind))
-        throw refusalOf(flow.kind, error, log, [secret, flow.verifier, ...new URLSearchParams(query).values()])
+        throw refusalOf(flow.kind, error, log, [secret, flow.verifier, new URLSearchParams(query).get('code')])
       }
     },
     async logoutUrl(kind) {

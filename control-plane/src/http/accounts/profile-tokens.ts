@@ -63,11 +63,6 @@ const audited = (verb: string) => ({ action: `token.${verb}`, kind: 'token' })
 export function profileTokenRoutes(deps: { readonly apiTokens: ApiTokens }): FastifyPluginAsyncTypebox {
   const { apiTokens } = deps
   return async (app) => {
-    // The answer with a new token must not stay in any cache.
-    app.addHook('onSend', async (_request, reply) => {
-      reply.header('cache-control', 'no-store')
-    })
-
     app.get(
       '/profile/tokens',
       {

@@ -139,7 +139,6 @@ export function jobOutputRoutes(deps: JobOutputDependencies): FastifyPluginAsync
           // The headers are sent as soon as the answer reads from the stream, also while there are no bytes.
           stream.once('resume', () => reply.raw.flushHeaders())
           return shown(reply, { ...state, offset, bytes: Buffer.alloc(0) })
-            .header('cache-control', 'no-store')
             .header('x-accel-buffering', 'no')
             .send(stream)
         }

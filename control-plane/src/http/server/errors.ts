@@ -17,6 +17,12 @@ import {
   UnsatisfiableRangeError,
 } from '../../errors.js'
 
+/**
+ * `Cache-Control` of every answer that does not say something else, such as the files of the pages. Neither a proxy nor the
+ * disk of a browser keeps what one person may read, and an error is not shown again later.
+ */
+export const PRIVATE = 'no-store'
+
 interface Failure {
   readonly status: number
   readonly code: string
@@ -104,7 +110,8 @@ export function sendError(error: Error, request: FastifyRequest, reply: FastifyR
   if (failure.status === 401) void reply.header('www-authenticate', 'Bearer')
   if (error instanceof TooManyError) void reply.header('retry-after', String(error.retryAfterSeconds))
   // Errors of the framework may come before any hook has run.
-  return reply.status(failure.status).header('x-request-id', request.id).send(bodyOf(failure))
+  void reply.headers({ 'x-request-id': request.id, 'cache-control': PRIVATE })
+  return reply.status(failure.status).send(bodyOf(failure))
 }
 
 /** Answers bytes that are not an HTTP request (`clientErrorHandler` of the server), then closes the socket. */
@@ -127,7 +134,7 @@ export function answerStalledRequest(socket: Socket): void {
 function lastAnswer(status: number, failure: { readonly error: string; readonly code: string }): string {
   const body = JSON.stringify(failure)
   return (
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json; charset=utf-8\r\ncache-control: ${PRIVATE}\r\n` +
     `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${randomUUID()}\r\nconnection: close\r\n\r\n${body}`
   )
 }
@@ -150,6 +157,7 @@ export function refuseExpectations(app: FastifyInstance): void {
     const body = { error: 'The header Expect asks for what this service cannot do', code: 'expectation_failed' }
     response.writeHead(417, {
       'content-type': 'application/json; charset=utf-8',
+      'cache-control': PRIVATE,
       'x-request-id': randomUUID(),
       connection: 'close',
     })

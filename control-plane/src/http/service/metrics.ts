@@ -41,7 +41,7 @@ export function metricsRoutes(deps: MetricsRoutesDependencies): FastifyPluginAsy
       },
       async (_request, reply) => {
         const { type, body } = await deps.metrics.text()
-        await reply.header('cache-control', 'no-store').type(type).send(Buffer.from(body, 'utf8'))
+        await reply.type(type).send(Buffer.from(body, 'utf8'))
         return reply
       },
     )

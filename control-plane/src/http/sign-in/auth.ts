@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import type { ApiTokens } from '../../auth/sessions/api-tokens.js'
 import { MAX_PASSWORD_LENGTH } from '../../auth/accounts/account-rules.js'
@@ -67,8 +67,6 @@ export const SignedOut = Type.Object(
 /** Signing in and out. */
 export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
-    keepOutOfCaches(app)
-
     app.post(
       '/auth/login',
       {
@@ -161,13 +159,6 @@ async function withLongToken(
 
 function withoutUndefined(values: object): object {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
-}
-
-/** Tokens must not stay in any cache. */
-export function keepOutOfCaches(app: FastifyInstance): void {
-  app.addHook('onSend', async (_request, reply) => {
-    reply.header('cache-control', 'no-store')
-  })
 }
 
 function audited(verb: string): AuditName {

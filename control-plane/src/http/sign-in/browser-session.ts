@@ -10,7 +10,7 @@ import { callerOf } from '../route/guards.js'
 import { LIMITED } from '../route/rate-limit.js'
 import { answers } from '../route/schemas.js'
 import { isOfOurPage, sessionCookie } from '../route/session-cookie.js'
-import { SignedOut, keepOutOfCaches, noteUser } from './auth.js'
+import { SignedOut, noteUser } from './auth.js'
 
 /** What these routes need of other rooms. */
 export interface BrowserSessionRoutesDependencies {
@@ -40,8 +40,6 @@ has to say that a page asks (X-Holdfast-Page: 1) and, as browsers do by themselv
 export function browserSessionRoutes(deps: BrowserSessionRoutesDependencies): FastifyPluginAsyncTypebox {
   const { signIn, browserSessions, publicUrl } = deps
   return async (app) => {
-    keepOutOfCaches(app)
-
     app.post(
       '/auth/session',
       {

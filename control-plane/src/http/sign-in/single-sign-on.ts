@@ -10,7 +10,7 @@ import type { Sessions } from '../../auth/sessions/sessions.js'
 import { HoldfastError, InvalidInputError, UnauthenticatedError } from '../../errors.js'
 import { readAppearance } from '../../store/service/appearance.js'
 import type { Store } from '../../store/store.js'
-import { TokensAnswer, keepOutOfCaches, noteUser } from './auth.js'
+import { TokensAnswer, noteUser } from './auth.js'
 import { confirmRoutes } from './confirm-sign-in.js'
 import { clearedFlowCookie, flowCookieOf, flowCookies } from './flow-cookie.js'
 import { API_PREFIX } from '../route/paths.js'
@@ -91,8 +91,6 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
   const { signIn } = deps
 
   return async (app) => {
-    keepOutOfCaches(app)
-
     app.get(
       '/auth/settings',
       {
