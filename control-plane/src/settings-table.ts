@@ -19,7 +19,12 @@ export const CONTROL_PLANE_SETTINGS = {
   HTTPS: { kind: 'boolean', default: '0', meaning: 'the control plane does TLS itself' },
   HTTPS_CERT: { kind: 'text', default: null, meaning: 'file with the certificate chain (PEM), needed with HTTPS' },
   HTTPS_KEY: { kind: 'text', default: null, meaning: 'file with the key of the certificate (PEM), needed with HTTPS' },
-  TRUST_PROXY: { kind: 'boolean', default: '0', meaning: 'believe X-Forwarded-* headers' },
+  TRUST_PROXY: {
+    kind: 'text',
+    default: '0',
+    meaning:
+      'whose X-Forwarded-For, -Proto and -Host count: 0 = there is no proxy; 1 = one proxy is in front, 2 = two are one behind the other; or their addresses and networks (10.0.0.5, 10.1.0.0/16) with commas between them',
+  },
   WEB: { kind: 'boolean', default: '1', meaning: 'serve the web console; 0 = only the REST interface' },
   PERSISTENT_PATH: { kind: 'text', default: './persistent', meaning: 'folder that holds everything below' },
   FORMS_FOLDER_PATH: { kind: 'text', default: below('forms'), meaning: 'folder with the form files' },

@@ -17,6 +17,7 @@ import { messageOf } from './errors.js'
 import type { FormSettings } from './forms/compose.js'
 import type { LaunchValidation, UnknownFields } from './forms/form.js'
 import type { HttpSettings } from './http/compose.js'
+import { trustedProxiesOf } from './http/server/trusted-proxies.js'
 import type { JobRoomSettings } from './jobs/compose.js'
 import type { NotificationSettings } from './notifications/compose.js'
 import { mailSettingsOf } from './notifications/mail-settings.js'
@@ -84,7 +85,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     baseUrl: baseUrlOf(text('BASE_URL')),
     publicUrl: publicUrlOf(textOrNull('PUBLIC_URL')),
     tls: tlsOf(raw),
-    trustProxy: raw.TRUST_PROXY === true,
+    trustProxy: trustedProxiesOf(text('TRUST_PROXY')),
     web: raw.WEB === true,
     persistentPath: path('PERSISTENT_PATH'),
     formsPath: path('FORMS_FOLDER_PATH'),

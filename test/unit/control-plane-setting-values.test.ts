@@ -129,7 +129,7 @@ test.each([
   [{ LOG_LEVEL_FILE: 'level' }, { logLevelFile: resolve('level') }],
   [
     { TRUST_PROXY: 'yes', WEB: 'off' },
-    { trustProxy: true, web: false },
+    { trustProxy: { hops: 1 }, web: false },
   ],
   [{ METRICS_TOKEN: 'a token' }, { metricsToken: 'a token' }],
   [{ FORM_SSH_CREDENTIAL: 'key' }, { formSsh: { credential: 'key' } }],

@@ -42,7 +42,7 @@ describe('settings', () => {
       baseUrl: '/',
       publicUrl: null,
       tls: null,
-      trustProxy: false,
+      trustProxy: null,
       web: true,
       persistentPath: resolve('persistent'),
       formsPath: resolve('persistent/forms'),

@@ -4,6 +4,7 @@ import { checkCertificate } from './certificate.js'
 import { checkContent } from './content.js'
 import { checkDatabase } from './database.js'
 import { checkFolders } from './folders.js'
+import { checkProxy } from './proxy.js'
 import { checkPort } from './port.js'
 import { checkSignIn } from './sign-in.js'
 
@@ -22,6 +23,7 @@ export async function checkControlPlane(
     () => checkFolders(settings),
     () => checkDatabase(settings.database),
     () => checkCertificate(settings, now),
+    () => checkProxy(settings),
     () => checkPort(settings),
     () => checkContent(settings),
     () => checkSignIn(settings.configPath),

@@ -39,6 +39,8 @@ import { pageRoutes } from './pages/pages.js'
 import { API_PREFIX, prefixOf } from './route/paths.js'
 import { keepPeerAddresses } from './server/peer-addresses.js'
 import { endUnreadBodies } from './server/unread-bodies.js'
+import { registerForwarded } from './server/forwarded.js'
+import { type TrustedProxies, isProxy } from './server/trusted-proxies.js'
 import { endUnusedConnections } from './server/unused-connections.js'
 import { registerRateLimit } from './route/rate-limit.js'
 import { registerUpgrades } from './server/upgrades.js'
@@ -48,8 +50,10 @@ export interface AppDependencies {
   readonly logger: FastifyBaseLogger
   /** Prefix of every path, `/` for none. */
   readonly baseUrl: string
-  /** Whether to believe the `X-Forwarded-*` headers of the proxy that connects. */
-  readonly trustProxy: boolean
+  /** Whose `X-Forwarded-*` headers count; null: nobody's. */
+  readonly trustProxy: TrustedProxies | null
+  /** PUBLIC_URL says that browsers use TLS. */
+  readonly isPublicTls: boolean
   /** API_BODY_LIMIT_MB in bytes: the most that a launch may have. */
   readonly bodyLimitBytes: number
   /** Certificate chain and key in PEM when the service does TLS by itself. */
@@ -102,6 +106,7 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
     // The header must not change other names of the domain.
     strictTransportSecurity: { includeSubDomains: false },
   })
+  registerForwarded(app, { trusted: deps.trustProxy, isTls: deps.tls !== null || deps.isPublicTls })
   registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH, turns)
   registerEveryRequest(app, knownPaths)
   refuseExpectations(app)
@@ -130,9 +135,9 @@ function serverOptions(deps: AppDependencies): FastifyServerOptions {
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
-    // Only one proxy is believed. So the client's address is the one that the proxy saw, and not one that a client
-    // claims.
-    trustProxy: deps.trustProxy ? (_address, hop) => hop === 0 : false,
+    // Of these headers our own hook leaves one entry each, or none, before anything reads them.
+    trustProxy: (peer: string | undefined, hop: number) =>
+      hop === 0 && deps.trustProxy !== null && isProxy(deps.trustProxy, peer),
     // Our own hook answers with the error body of the service.
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequest,

@@ -66,7 +66,8 @@ export interface HttpSettings {
   readonly publicUrl: string | null
   /** PEM files; null: the service does no TLS. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null
-  readonly trustProxy: boolean
+  /** Null: there is no proxy. */
+  readonly trustProxy: AppDependencies['trustProxy']
   /** Whether the pages are served. */
   readonly web: boolean
   readonly bodyLimitBytes: number
@@ -115,6 +116,7 @@ export async function composeApp(
     timers: ground.timers,
     baseUrl: settings.baseUrl,
     trustProxy: settings.trustProxy,
+    isPublicTls: settings.publicUrl?.startsWith('https:') ?? false,
     bodyLimitBytes: settings.bodyLimitBytes,
     authRateLimit: settings.authRateLimit,
     tls,

@@ -127,7 +127,7 @@ describe('the folders', () => {
 describe('the certificate', () => {
   const VALID_TO = Date.parse('2120-01-01T00:00:00Z')
   const VALID_FROM = Date.parse('2020-01-01T00:00:00Z')
-  const plain = { tls: null, listenHost: '127.0.0.1', trustProxy: false, publicUrl: null }
+  const plain = { tls: null, listenHost: '127.0.0.1', trustProxy: null, publicUrl: null }
   const withFiles = (publicUrl: string | null = null) => ({
     ...plain,
     publicUrl,
@@ -144,7 +144,9 @@ describe('the certificate', () => {
     ['::', false, 'warning'],
     ['::1:2', false, 'warning'],
   ])('may be missing at %s (behind a proxy: %s): %s', async (listenHost, trustProxy, state) => {
-    expect(await checkCertificate({ ...plain, listenHost, trustProxy }, 0)).toMatchObject([{ state }])
+    expect(
+      await checkCertificate({ ...plain, listenHost, trustProxy: trustProxy ? { hops: 1 } : null }, 0),
+    ).toMatchObject([{ state }])
   })
 
   test.each([

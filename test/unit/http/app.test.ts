@@ -33,7 +33,8 @@ const routes: FastifyPluginAsync = async (api) => {
 const deps = (more: Partial<AppDependencies> = {}): AppDependencies => ({
   logger: pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
   baseUrl: '/',
-  trustProxy: false,
+  trustProxy: null,
+  isPublicTls: false,
   bodyLimitBytes: 4096,
   tls: null,
   version: '1.2.3',
@@ -90,7 +91,7 @@ describe('a proxy', () => {
   })
 
   test('is believed for the address that it saw, not for those that a client claims', async () => {
-    const behind = await buildApp(deps({ trustProxy: true }))
+    const behind = await buildApp(deps({ trustProxy: { hops: 1 } }))
     expect((await asked('/ip', forwarded, behind)).json()).toMatchObject({ ip: '198.51.100.7', protocol: 'https' })
     await behind.close()
   })
