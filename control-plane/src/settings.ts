@@ -5,6 +5,7 @@ import {
   type SettingValue,
   SettingsError,
   resolveSettings,
+  tokenSetting,
 } from '@holdfast/protocol'
 import type { AuditSettings } from './audit/compose.js'
 import { SYSLOG_PROTOCOLS, type SyslogPlace } from './audit/syslog.js'
@@ -140,7 +141,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     auditFile: raw.AUDIT_FILE === null ? null : path('AUDIT_FILE'),
     auditSyslog: syslogOf(textOrNull('AUDIT_SYSLOG')),
     ...notificationSettingsOf(raw),
-    metricsToken: textOrNull('METRICS_TOKEN'),
+    metricsToken: tokenSetting('METRICS_TOKEN', textOrNull('METRICS_TOKEN')),
     runnerQueueMs: number('RTE_QUEUE_MINUTES') * 60_000,
     runnerFilesMaxBytes: number('RTE_FILES_MAX_MB') * MIB,
     runnerLostMs: number('RTE_LOST_SECONDS') * 1000,

@@ -36,7 +36,13 @@ const resolvedSchema = v.object({
   HTTPS_PROXY: v.nullable(v.pipe(v.string(), httpAddress)),
   NO_PROXY: v.nullable(v.string()),
   RTE_NAME: runnerNameSchema,
-  RTE_JOIN_TOKEN: v.nullable(v.pipe(v.string(), v.maxLength(200, 'is longer than a join token can be'))),
+  RTE_JOIN_TOKEN: v.nullable(
+    v.pipe(
+      v.string(),
+      v.maxLength(200, 'is longer than a join token can be'),
+      v.regex(/^[\x21-\x7e]+$/, 'is no join token: those are one word of printable ASCII signs, without blanks'),
+    ),
+  ),
   RTE_SERVICE_FINGERPRINT: v.nullable(fingerprintSchema),
   RTE_STATE_PATH: v.string(),
   RTE_MAX_JOBS: v.number(),

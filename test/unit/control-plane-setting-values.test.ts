@@ -5,7 +5,7 @@ import { readSettings } from '../../control-plane/src/settings.js'
 import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
 
 const read = (environment: Record<string, string>) =>
-  readSettings({ environment, flags: {}, readFile: () => 'from a file, long enough' }, false)
+  readSettings({ environment, flags: {}, readFile: () => 'from-a-file,-long-enough' }, false)
 
 /** Settings that some secrets need beside them. */
 const BESIDE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -29,7 +29,7 @@ describe('what is secret', () => {
     'SMTP_PASSWORD',
     'METRICS_TOKEN',
   ])('%s is never shown, and a file may hold it', (name) => {
-    const value = name === 'DATABASE_URL' ? 'sqlite:/hidden/place' : 'hidden value of a secret'
+    const value = name === 'DATABASE_URL' ? 'sqlite:/hidden/place' : 'hidden-value-of-a-secret'
     const beside = BESIDE[name]
     const { settingsInForce } = read({ ...beside, [name]: value })
     expect(settingsInForce.find((setting) => setting.name === name)).toMatchObject({
@@ -120,6 +120,16 @@ test('secrets are long enough at 16 characters, and the first password of the ad
   expect(() => read({ ADMIN_PASSWORD: 'x'.repeat(11) })).toThrow('ADMIN_PASSWORD: must have at least 12 characters')
 })
 
+describe('a token that no header can carry is refused, and not shown:', () => {
+  const NAMES = ['METRICS_TOKEN', 'VAULT_TOKEN', 'VAULT_NAMESPACE']
+  const BROKEN = [' ', '\t', 'two words', 'trailing ', 'tökèn', 'a\u0000b', 'line\nbreak', 'a\u007fb', '\u{1f512}']
+  test.each(NAMES.flatMap((name) => BROKEN.map((text) => [name, text] as const)))('%s=%j', (name, text) => {
+    const vault = { VAULT_ADDR: 'https://vault.example', VAULT_TOKEN: 'right' }
+    const given: Record<string, string> = name === 'METRICS_TOKEN' ? { [name]: text } : { ...vault, [name]: text }
+    expect(() => read(given)).toThrow(`${name}: must be one word of printable ASCII signs`)
+  })
+})
+
 test.each([
   [{ JOB_RETENTION_DAYS: '2' }, { jobRetentionMs: 2 * 86_400_000, auditRetentionMs: null }],
   [{ AUDIT_RETENTION_DAYS: '3' }, { jobRetentionMs: null, auditRetentionMs: 3 * 86_400_000 }],
@@ -131,7 +141,7 @@ test.each([
     { TRUST_PROXY: 'yes', WEB: 'off' },
     { trustProxy: { hops: 1 }, web: false },
   ],
-  [{ METRICS_TOKEN: 'a token' }, { metricsToken: 'a token' }],
+  [{ METRICS_TOKEN: 'a-token~' }, { metricsToken: 'a-token~' }],
   [{ FORM_SSH_CREDENTIAL: 'key' }, { formSsh: { credential: 'key' } }],
   [{ FORMS_LOCALE: 'de-DE' }, { formsLocale: 'de-DE' }],
   [{ DATABASE_URL: 'sqlite:data/x.db' }, { database: { kind: 'sqlite', path: resolve('data/x.db') } }],

@@ -155,6 +155,8 @@ describe('an agent does not start', () => {
     ['with what is no fingerprint', { RTE_SERVICE_FINGERPRINT: 'x' }, 'RTE_SERVICE_FINGERPRINT: '],
     ['with a name that forms cannot use', { RTE_NAME: 'a b' }, 'RTE_NAME: must be 1 to 63 letters'],
     ['with a token that is too long', { RTE_JOIN_TOKEN: 'x'.repeat(201) }, 'RTE_JOIN_TOKEN: is longer than'],
+    ['with a token that is two words', { RTE_JOIN_TOKEN: 'two words' }, 'RTE_JOIN_TOKEN: is no join token'],
+    ['with a token that ends with a blank', { RTE_JOIN_TOKEN: 'word ' }, 'RTE_JOIN_TOKEN: is no join token'],
     ['with an unknown mode', { RTE_MODE: 'both' }, 'RTE_MODE: must be one of outbound, inbound, not "both"'],
     ['with an unknown way to stop', { RTE_ON_STOP: 'kill' }, 'RTE_ON_STOP: must be one of detach, terminate'],
     ['with an unknown kind of files', { RTE_FILES: 'git' }, 'RTE_FILES: must be one of transfer, local'],

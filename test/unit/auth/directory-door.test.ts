@@ -34,7 +34,7 @@ test('fifty sign-ins at once ask the directory, and a directory that did not ans
   const { ldap } = parseRoleConfig(`${roles}ldap:\n  url: ${url}\n  searchBase: dc=x\n`).providers ?? {}
   if (!ldap) throw new Error('there is no directory')
   const time = { ms: 0 }
-  const log = { warn: () => undefined, error: () => undefined }
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const secrets = { open: () => Promise.reject(new Error('there is no credential')) }
   const directory = createDirectory({ secrets, clock: { now: () => time.ms }, log, folder: '/' })
   const codes: string[] = []
@@ -71,7 +71,7 @@ test('an empty name or password is refused, and the directory is not asked', asy
   const text = `roles:\n  - { name: admin }\nldap:\n  url: ${url}\n  searchBase: dc=x\n`
   const { ldap } = parseRoleConfig(text).providers ?? {}
   if (!ldap) throw new Error('there is no directory')
-  const log = { warn: () => undefined, error: () => undefined }
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const secrets = { open: () => Promise.reject(new Error('there is no credential')) }
   const directory = createDirectory({ secrets, clock: { now: () => 0 }, log, folder: '/' })
   expect(await directory.check(ldap, 'jo', '', { names: [], dns: [] })).toBeNull()

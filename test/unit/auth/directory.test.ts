@@ -55,7 +55,7 @@ function opened(more = '', user: string | null = 'cn=svc') {
   const directory = createDirectory({
     secrets: { open: () => Promise.resolve({ user, password: 'own' }) },
     clock: { now: () => 0 },
-    log: { warn: note('warn'), error: note('error') },
+    log: { info: note('info'), warn: note('warn'), error: note('error') },
     folder: '/',
   })
   return (name = 'jo', password = 'word') => directory.check(ldap, name, password, { names: [], dns: [] })
@@ -91,7 +91,7 @@ test('a wrong password is refused, and a name that is not there is asked for all
   asked = []
   expect(await ask()).toBeNull()
   expect(asked).toEqual(['search dc=x (&(uid=jo))', 'bind uid=nobody,dc=x', 'unbind'])
-  expect(logged).toEqual([])
+  expect(logged).toEqual(['info: the directory refused a sign-in'])
 })
 
 test.each([19, 32, 48, 49, 50, 53])('the code %i is a refusal of the password, not a fault', async (code) => {

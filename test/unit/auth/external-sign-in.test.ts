@@ -29,7 +29,11 @@ const PUBLIC_URL = 'https://jobs.example.com'
 /** Signing in with this config.yaml, what it logs, and a later version of the file. */
 function signInWith(providers: string, publicUrl: string | null = null) {
   const warnings: string[] = []
-  const log = { warn: (_fields: object, text: string) => void warnings.push(text), error: () => undefined }
+  const log = {
+    info: () => undefined,
+    warn: (_fields: object, text: string) => void warnings.push(text),
+    error: () => undefined,
+  }
   let changed: (config: RoleConfig) => void = () => undefined
   const signIn = createExternalSignIn({
     store,

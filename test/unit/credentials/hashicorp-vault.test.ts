@@ -251,7 +251,7 @@ test('a renewal that fails after the end warns nobody, and is not tried again', 
 
 test('settings name the server and one of two ways to log in', () => {
   const read = (environment: Record<string, string>) =>
-    readSettings({ environment, flags: {}, readFile: () => 'from a file' }, false).hashicorpVault
+    readSettings({ environment, flags: {}, readFile: () => 'from-a-file' }, false).hashicorpVault
   const VAULT_ADDR = 'https://vault.example.com:8200/'
   const address = 'https://vault.example.com:8200'
   expect(read({})).toBeNull()
@@ -261,7 +261,7 @@ test('settings name the server and one of two ways to log in', () => {
     mount: null,
     caPath: null,
     keepMs: 30_000,
-    login: { kind: 'token', token: 'from a file' },
+    login: { kind: 'token', token: 'from-a-file' },
   })
   const role = { VAULT_ROLE_ID: 'r', VAULT_SECRET_ID: 's', VAULT_APPROLE_MOUNT: '/own/' }
   const more = { VAULT_NAMESPACE: 'team', VAULT_KV_MOUNT: 'kv/of/', VAULT_CACERT: '/ca.pem', VAULT_CACHE_SECONDS: '0' }

@@ -10,7 +10,7 @@ import {
   createExternalUsers,
 } from '../providers/external-users.js'
 import { askedGroups } from '../roles/group-names.js'
-import { createDirectory } from '../ldap/directory.js'
+import { type DirectoryLog, createDirectory } from '../ldap/directory.js'
 import { createFlowCookies } from '../openid/flow-cookie.js'
 import { type OpenId, createOpenId } from '../openid/open-id.js'
 import { createProviders } from '../openid/providers.js'
@@ -47,7 +47,7 @@ export interface ExternalSignInDependencies {
   readonly sessions: Sessions
   readonly credentials: CredentialStore
   readonly clock: Clock
-  readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
+  readonly log: DirectoryLog
   /** ACCESS_TOKEN_SECRET, or the secret that the service made in its place. */
   readonly secret: Secrets
   /** PUBLIC_URL; null: not set. */

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type SettingValue, SettingsError } from '@holdfast/protocol'
+import { type SettingValue, SettingsError, tokenSetting } from '@holdfast/protocol'
 
 /** Where a server of HashiCorp Vault is, and who asks it. Times are in milliseconds. */
 export interface VaultSettings {
@@ -38,14 +38,14 @@ export function vaultSettingsOf(raw: Readonly<Record<string, SettingValue>>): Va
     roleId && secretId
       ? ({ kind: 'approle', roleId, secretId, mount: withoutSlashes(mount) } as const)
       : token
-        ? ({ kind: 'token', token } as const)
+        ? ({ kind: 'token', token: tokenSetting('VAULT_TOKEN', token) ?? token } as const)
         : null
   if (login === null) throw new SettingsError('VAULT_ADDR: needs VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID')
   const kvMount = text('VAULT_KV_MOUNT')
   return {
     address: given.replace(/\/+$/, ''),
     login,
-    namespace: text('VAULT_NAMESPACE'),
+    namespace: tokenSetting('VAULT_NAMESPACE', text('VAULT_NAMESPACE')),
     mount: kvMount === null ? null : withoutSlashes(kvMount),
     caPath: raw.VAULT_CACERT === null ? null : resolve(String(raw.VAULT_CACERT)),
     keepMs: Number(raw.VAULT_CACHE_SECONDS) * 1000,
