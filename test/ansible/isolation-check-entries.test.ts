@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { FIRST_JOB_USER } from '../support/job-users.js'
@@ -120,29 +120,39 @@ describe('folders that a job has for itself', () => {
   })
 })
 
-test('a home that is not that of the list of users is a warning; the right one is none', async () => {
+test('users whose home in the list of users is another one are all named, and no job is taken', async () => {
   const state = mkdtempSync('/tmp/holdfast-entries-')
   onTestFinished(() => {
     rmSync(state, { recursive: true })
   })
   mkdirSync(join(state, 'spool/jobs'), { recursive: true })
   const folder = join(state, 'users')
-  const checked = (home: string) =>
+  const checked = (home: string, otherHome = `${folder}/other/home`) =>
     ask({
       what: 'check',
       asked: { users: ['job', 'other'], folder, state, read: [], run: [], hidden: [] },
       listed: {
         job: [UID, UID, home, NO_LOGIN],
-        other: [UID + 1, UID + 1, `${folder}/other/home`, NO_LOGIN],
+        other: [UID + 1, UID + 1, otherHome, NO_LOGIN],
       },
     })
   const users = [
     { uid: UID, gid: UID, name: 'job', groups: [] },
     { uid: UID + 1, gid: UID + 1, name: 'other', groups: [] },
   ]
+  for (const home of ['/var/lib/job', '/nonexistent', '/tmp', '', `${folder}/other/home`]) {
+    const problem = await checked(home)
+    expect(problem).toMatch(/another home for job than/)
+    expect(problem).toContain(`usermod --home ${folder}/USER/home USER`)
+  }
+  expect(await checked('/srv/a', '/srv/b')).toMatch(/another home for job other than/)
+  // Nothing was tried, so nothing was made for them.
+  expect(existsSync(folder)).toBe(false)
+
   // Whoever was tried is free again, and no process and no open file is left of the trial.
   const rest = { users, children: false, opened: 0, free: [true, true] }
   expect(await checked(`${folder}/job/home`)).toMatchObject({ ...rest, warnings: [] })
-  const words = `job: ssh looks for its files in the home of the list of users; it should be ${folder}/job/home`
-  expect(await checked('/var/lib/job')).toMatchObject({ ...rest, warnings: [words] })
+  symlinkSync(state, `${state}-link`)
+  onTestFinished(() => rmSync(`${state}-link`))
+  expect(await checked(`${state}-link/users/job/home`)).toMatchObject({ ...rest, warnings: [] })
 })

@@ -17,6 +17,8 @@ except ImportError:
 
 _PRIVATE = ("/tmp", "/var/tmp")
 _NO_LOGIN = ("/bin/false", "/usr/bin/false", "/sbin/nologin", "/usr/sbin/nologin", "/bin/nologin", "/usr/bin/nologin")
+# More names would make the sentence too long to be read.
+_MOST_NAMED = 100
 _RIGHTS = (
     "this agent may not act for other users (%s): run it as root, or give its unit "
     "AmbientCapabilities=CAP_SETUID CAP_SETGID CAP_CHOWN CAP_KILL"
@@ -53,6 +55,7 @@ def check(asked):
     entries = [_entry_of(word) for word in asked["users"]]
     if len({entry["uid"] for entry in entries}) < len(entries):
         raise Unfit("RTE_ISOLATION_USERS names a user twice")
+    _refuse_other_homes(entries, asked["folder"])
     warnings = []
     _open_way_to(asked["folder"], asked["state"])
     for entry in entries:
@@ -60,10 +63,6 @@ def check(asked):
     unknown = [entry["name"] for entry in entries if not entry["known"]]
     if unknown:
         warnings.append("%s: not in the list of users, so ssh and gathering facts of this host will fail" % unknown[0])
-    elsewhere = [e["name"] for e in entries if e["known"] and e["home"] != "%s/%s/home" % (asked["folder"], e["name"])]
-    if elsewhere:
-        text = "%s: ssh looks for its files in the home of the list of users; it should be %s/%s/home"
-        warnings.append(text % (elsewhere[0], asked["folder"], elsewhere[0]))
     users = [{key: entry[key] for key in ("uid", "gid", "name", "groups")} for entry in entries]
     return {"users": users, "private": _private_folders(entries[0], asked), "warnings": warnings}
 
@@ -88,6 +87,25 @@ def _entry_of(word):
     if entry["uid"] in (0, os.getuid(), 65534) or 0 in (entry["gid"], *entry["groups"]):
         raise Unfit("RTE_ISOLATION_USERS: %s is root, nobody, or the user of the agent, or is in the group of root" % word)
     return entry
+
+
+def _refuse_other_homes(entries, folder):
+    """Ansible and ssh take the home of a user from the list of users, whatever HOME says.
+
+    A job could not write there, and each task with `connection: local` would be UNREACHABLE. Or it could, and would leave its files to the next job.
+    """
+    others = [entry["name"] for entry in entries if entry["known"] and not _is_home(entry["home"], folder, entry["name"])]
+    if not others:
+        return
+    shown = " ".join(others[:_MOST_NAMED]) + (" (and %d more)" % (len(others) - _MOST_NAMED) if len(others) > _MOST_NAMED else "")
+    raise Unfit(
+        "the list of users of this host (/etc/passwd) has another home for %s than their jobs get, so `connection: local` and ssh would fail: "
+        "for each of them run usermod --home %s/USER/home USER" % (shown, folder)
+    )
+
+
+def _is_home(path, folder, name):
+    return os.path.realpath(path) == os.path.realpath("%s/%s/home" % (folder, name))
 
 
 def _open_way_to(folder, state):
