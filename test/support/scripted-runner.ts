@@ -31,6 +31,9 @@ interface Run {
   isForgotten: boolean
 }
 
+/** Most bytes that it sends at once. */
+const PIECE_BYTES = 32 * 1024
+
 const sha256 = (data: string) => createHash('sha256').update(data).digest('hex')
 
 /**
@@ -188,10 +191,13 @@ export class ScriptedRunner {
   #tell({ order, end }: Run, stored: { readonly output: number; readonly events: number }): void {
     if (!end || this.#agent?.socket.readyState !== 1) return
     for (const stream of ['output', 'events'] as const) {
-      const payload = Buffer.from(end[stream]).subarray(stored[stream])
-      if (payload.length === 0) continue
-      const place = { epoch: this.#epoch, jobId: order.job_id, offset: stored[stream] }
-      this.#agent.raw(encodeFrame({ kind: 'stream', stream, final: true, ...place, payload }))
+      const bytes = Buffer.from(end[stream])
+      for (let offset = stored[stream]; offset < bytes.length; offset += PIECE_BYTES) {
+        const payload = bytes.subarray(offset, offset + PIECE_BYTES)
+        const final = offset + PIECE_BYTES >= bytes.length
+        const place = { epoch: this.#epoch, jobId: order.job_id, offset }
+        this.#agent.raw(encodeFrame({ kind: 'stream', stream, final, ...place, payload }))
+      }
     }
     this.#agent.say({ type: 'end', job_id: order.job_id, record: end.record })
   }

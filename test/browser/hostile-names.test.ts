@@ -1,0 +1,142 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { runEvents } from '../support/run-events.js'
+import { ScriptedRunner } from '../support/scripted-runner.js'
+import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+
+/** Whoever names a host, a task, a file, a label or a variable, or writes an output, makes no markup in the pages of others. */
+const EVIL = `<img src=x onerror="globalThis.evil=1"><a href="javascript:evil=1">x</a>'"\u202e\u2066&lt;`
+const LINK = '<a href="https://evil.example/approve">Click here</a><h3>APPROVED</h3>'
+const DEPTH = 10_000
+const nested = (text: string) => `${'<b><i>'.repeat(DEPTH / 2)}${text}${'</i></b>'.repeat(DEPTH / 2)}`
+const quoted = (text: string) => JSON.stringify(text)
+
+const FORMS = {
+  'evil.yml': `name: ${quoted(`Form ${EVIL}`)}
+type: ansible
+description: ${quoted(EVIL)}
+roles: [default]
+playbook: evil.yml
+approval: {title: "For $(why)", message: "<b>Why:</b> $(why)", roles: [default], allowSelf: true}
+fields:
+  - {name: why, type: text, label: ${quoted(`Label ${EVIL}`)}, help: ${quoted(EVIL)}, placeholder: ${quoted(EVIL)}}
+  - {name: choice, type: enum, label: Choice, values: [${quoted(EVIL)}, other]}
+`,
+  'deep.yml': `name: Deep
+type: ansible
+roles: [default]
+playbook: evil.yml
+approval: {message: ${quoted(`${nested('').slice(0, 3000)} bottom`)}, roles: [default], allowSelf: true}
+fields:
+  - {name: note, type: html, value: ${quoted(`${nested('bottom of it')}after it`)}}
+`,
+  'runs.yml': 'name: Runs\ntype: ansible\nroles: [default]\nplaybook: evil.yml\nfields: []\n',
+}
+const CONFIG = 'roles:\n  - {name: admin, groups: [local/admins]}\n  - {name: default, groups: []}\n'
+
+let product: Product
+let runner: ScriptedRunner
+let browser: Browser
+let admin: Person
+
+beforeAll(async () => {
+  ;[browser, product] = await Promise.all([
+    startChromium(),
+    startProduct({ config: CONFIG, forms: FORMS, playbooks: { 'evil.yml': '[]\n' }, withAgent: false }),
+  ])
+  runner = await ScriptedRunner.join(product, 'scripted')
+  admin = await newPerson(browser, product.address)
+  await open('/jobs')
+  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
+})
+afterAll(async () => {
+  await runner?.leave()
+  await browser?.close()
+  await product?.close()
+})
+
+const open = (path: string) => admin.page.goto(`${product.address}${path}`)
+const launch = async (formName: string, rawFormData: Record<string, unknown> = {}) =>
+  (await product.admin.post<{ id: number }>('/job', { formName, rawFormData })).id
+
+/** No element of a name is there, and nothing of it ran. */
+async function expectTextOnly(): Promise<void> {
+  const { page } = admin
+  expect(await page.evaluate('document.querySelectorAll("main img, main script, main iframe, [onerror]").length')).toBe(
+    0,
+  )
+  const links = await page.locator('a[href]').evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
+  expect(links.filter((href) => /^\s*javascript:|^[a-z]*:?\/\/evil/i.test(href))).toEqual([])
+  expect(await page.evaluate('globalThis.evil ?? null')).toBeNull()
+  expect(await admin.faults()).toEqual([])
+}
+
+test('what somebody types into a form is text in the message that its approver reads', async () => {
+  const { page } = admin
+  const id = await launch(`Form ${EVIL}`, { why: LINK })
+  for (const path of ['/approvals', `/jobs/${id}`]) {
+    await open(path)
+    await page.getByText('Click here').first().waitFor()
+    expect(await page.getByRole('link', { name: 'Click here' }).count()).toBe(0)
+    expect(await page.getByRole('heading', { name: 'APPROVED', exact: true }).count()).toBe(0)
+    // The author of the form made this.
+    expect(await page.locator('b', { hasText: 'Why:' }).count()).toBe(1)
+    await expectTextOnly()
+  }
+  await product.admin.post(`/job/${id}/reject`)
+})
+
+test('names of forms, fields and choices are text', async () => {
+  for (const path of ['/forms', `/forms/${encodeURIComponent(`Form ${EVIL}`)}`]) {
+    await open(path)
+    await admin.page.getByText('onerror').first().waitFor()
+    await expectTextOnly()
+  }
+})
+
+test('ten thousand nested elements of a form are shown, and the page goes on', async () => {
+  const { page } = admin
+  await open('/forms/Deep')
+  await page.getByText('bottom of it').waitFor()
+  await page.getByText('after it').waitFor()
+  const id = await launch('Deep')
+  await open(`/jobs/${id}`)
+  await page.getByText('bottom', { exact: false }).first().waitFor()
+  await expectTextOnly()
+  await product.admin.post(`/job/${id}/reject`)
+})
+
+test('names of hosts and tasks, and an output with ten thousand marks, are text', async () => {
+  const { page } = admin
+  const tasks = Array.from({ length: 3 }, (_, index) => ({
+    name: `Task ${index} ${EVIL}`,
+    at: index,
+    hosts: {
+      [`host ${index} ${EVIL}`]: [index === 1 ? 'failed' : 'ok', index + 1] as const,
+      web1: ['ok', index + 1] as const,
+    },
+  }))
+  const marks = `${'\u001b[1m\u001b[31m\u001b[4m'.repeat(DEPTH)}in all colours ${EVIL}${'\u001b[0m'.repeat(DEPTH)}\n`
+  const links = '\u001b]8;;javascript:evil=1\u0007a link\u001b]8;;\u0007\n\u001b]0;title\u0007\u001b[2J\n'
+  runner.scripts.set('evil.yml', {
+    output: `${marks}${links}${nested('markup')}\n${'\u001b['.repeat(DEPTH)}\n${'\u202e'.repeat(DEPTH)}last line\n`,
+    events: runEvents(tasks),
+    stats: { [EVIL]: EVIL },
+  })
+  const id = await launch('Runs')
+  await product.waitForEnd(id)
+  await open(`/jobs/${id}`)
+  await page.getByText('Show the whole line').first().click()
+  await page.getByText('in all colours').first().waitFor()
+  await expectTextOnly()
+  for (const name of ['Hosts and tasks', 'Timeline', 'Output']) {
+    await page.getByRole('link', { name }).click()
+    await page
+      .getByText(name === 'Output' ? 'Show the whole line' : 'onerror')
+      .first()
+      .waitFor()
+    await expectTextOnly()
+  }
+  expect(await page.title()).not.toMatch('title')
+})
