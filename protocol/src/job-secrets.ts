@@ -25,6 +25,8 @@ export const jobSecretsSchema = v.object({
   vaults: v.optional(v.pipe(v.array(v.object({ id: vaultIdSchema, password: v.string() })), v.maxLength(20))),
   /** Every value that must not be seen in output and events. */
   hidden: v.array(v.string()),
+  /** Whose secret each of `hidden` is, for people, such as `the credential 'db'`. Absent: of an older control plane. */
+  origins: v.optional(v.array(v.string())),
 })
 
 /** The secrets of a job, as they are before they are sealed. */

@@ -104,7 +104,7 @@ class Scene:
         }
 
 def answer(given):
-    AggregateStats.increment, event_secrets._hider, event_secrets._encoded_hider = INCREMENT, None, None
+    AggregateStats.increment, event_secrets._hider = INCREMENT, None
     folder = os.path.realpath(tempfile.mkdtemp())
     output = os.open(os.path.join(folder, "output"), os.O_RDWR | os.O_CREAT)
     before, stdout = os.getcwd(), os.dup(1)

@@ -10,9 +10,9 @@ def line(result, **fields):
     return json.loads(event_line.line_of(dict({"order": 1, "type": "t"}, result=result, **fields)))
 
 def hidden(secret, **event):
-    event_secrets._hider = event_secrets._encoded_hider = Hider([secret])
+    event_secrets._hider = Hider([secret])
     try: return json.loads(event_line.line_of(event))
-    finally: event_secrets._hider = event_secrets._encoded_hider = None
+    finally: event_secrets._hider = None
 
 def nested(depth):
     value = []

@@ -7,10 +7,10 @@ import os, tempfile
 from holdfast_job import event_secrets
 
 def answer(question):
-    event_secrets._hider = event_secrets._encoded_hider = None
+    event_secrets._hider = None
     if question["secrets"] is not None:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump(question["secrets"], file)
+            json.dump({"words": question["secrets"], "origins": ["a test"] * len(question["secrets"])}, file)
             file.flush()
             event_secrets.read_hidden_values(file.name)
     return [getattr(event_secrets, question["do"])(value) for value in question["values"]]

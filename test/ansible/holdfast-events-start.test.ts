@@ -95,7 +95,11 @@ describe('secret values', () => {
   ]
 
   test('are hidden in events', async () => {
-    const { events, disabled } = await play({ files, secrets: '["a-canary","1234567"]', steps })
+    const { events, disabled } = await play({
+      files,
+      secrets: '{"words":["a-canary","1234567"],"origins":["one","two"]}',
+      steps,
+    })
     expect(disabled).toBe(false)
     expect(events.at(-1)?.result).toEqual({ msg: 'it is ********', n: '********' })
   })

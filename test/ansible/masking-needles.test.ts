@@ -1,3 +1,4 @@
+import { wordsOfSecret } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { askPython } from './python-lines.js'
 
@@ -7,19 +8,21 @@ from holdfast_job import masking
 
 def answer(question):
     do, values, *rest = question
-    needles = masking.needles_of(values)
-    if do == "needles": return sorted(needles)
-    if do == "hide": return [masking.Hider(needles).hide(text) for text in rest[0]]
-    if do == "occurs": return [masking.Hider(needles).occurs_in(text) for text in rest[0]]
-    if do == "spans": return masking.Hider(values).spans(rest[0])
+    if do == "needles": return sorted(needle.decode() for needle in masking.needles_of(values))
+    if do == "hide": return [masking.Hider(values).hide(text) for text in rest[0]]
+    if do == "occurs": return [masking.Hider(values).occurs_in(text) for text in rest[0]]
+    if do == "spans": return masking.Hider(values).spans(rest[0].encode())
     stream = masking.StreamHider(values)
     return [stream.feed(piece.encode()).decode() for piece in rest[0]] + [stream.finish().decode()]
 `)
 
-const hide = async (values: readonly string[], ...texts: string[]): Promise<unknown> => ask(['hide', values, texts])
-const occurs = async (values: readonly string[], ...texts: string[]): Promise<unknown> => ask(['occurs', values, texts])
+const wordsOf = (values: readonly string[]): string[] => values.flatMap((value) => wordsOfSecret(value))
+const hide = async (values: readonly string[], ...texts: string[]): Promise<unknown> =>
+  ask(['hide', wordsOf(values), texts])
+const occurs = async (values: readonly string[], ...texts: string[]): Promise<unknown> =>
+  ask(['occurs', wordsOf(values), texts])
 const stream = async (values: readonly string[], ...pieces: string[]): Promise<unknown> =>
-  ask(['stream', values, pieces])
+  ask(['stream', wordsOf(values), pieces])
 
 const MASK = '********'
 const base64 = (text: string): string => Buffer.from(text).toString('base64').replace(/=+$/, '')

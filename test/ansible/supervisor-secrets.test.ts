@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { wordsOfSecret } from '@holdfast/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createFaults } from '../chaos/kit/preload/faults.js'
 import { waitFor } from '../support/wait.js'
@@ -13,6 +14,9 @@ import { JobFolder } from './job-folder.js'
 function told(pipes: Record<string, string>, hidden: string[] = [], files: Record<string, string> = {}): string {
   return `${JSON.stringify({ pipes, files, hidden })}\n`
 }
+
+/** What the agent tells the callback. */
+const valuesOf = (words: string[]) => JSON.stringify({ words, origins: words.map(() => 'the test') })
 
 const sh = (script: string) => JobFolder.create({ argv: ['/bin/sh', '-c', script, 'sh', '@FOLDER@'] })
 
@@ -183,9 +187,9 @@ describe('a supervisor with secrets', () => {
     orders.env.ANSIBLE_JINJA2_NATIVE = 'true'
     writeFileSync(job.file('supervisor.json'), JSON.stringify(orders))
     await job.replaceInOrders('@FOLDER@', job.path)
-    const hidden = [SECRET, '4711471147', lines]
+    const hidden = [SECRET, '4711471147', lines].flatMap((secret) => wordsOfSecret(secret))
     const vars = JSON.stringify({ s: SECRET, number: '4711471147', many: lines })
-    job.startWithSecrets(told({ 'secret-vars': vars, 'secret-values': JSON.stringify(hidden) }, hidden))
+    job.startWithSecrets(told({ 'secret-vars': vars, 'secret-values': valuesOf(hidden) }, hidden))
     expect((await job.end()).exit_code, await job.output()).toBe(0)
     const text = readFileSync(job.file('events.jsonl'), 'utf8')
     const events = await job.events()

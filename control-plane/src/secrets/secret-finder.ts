@@ -1,10 +1,13 @@
-/** Shortest secret that is looked for inside other values, in characters. Shorter ones would be found everywhere. */
-const SHORTEST_FOUND = 4
+import { SHORTEST_HIDDEN, wordsOfSecret } from '@holdfast/protocol'
+import { readingsOf } from './readings.js'
 
 /** Shortest part of a base64 text that is looked for, in characters. Shorter parts would be found by chance. */
 const SHORTEST_BASE64 = 8
 
 const TABLE_SIZE = 1 << 16
+
+/** Most words of all secrets together. The secrets of the runner have the same bound. */
+const MAX_WORDS = 5000
 
 /**
  * Most comparisons of one finder. Without a bound, a user could send values that keep the service busy. Beyond this
@@ -12,7 +15,10 @@ const TABLE_SIZE = 1 << 16
  */
 const MAX_COMPARISONS = 2_000_000
 
-/** Finds secrets in texts: as they are, line by line, and in the forms of JSON, URLs, HTML and base64. */
+/**
+ * Finds secrets in texts, also the values inside of them: as they are, with escapes of every kind, and as base64 and
+ * hexadecimal digits.
+ */
 export interface SecretFinder {
   /** Whether the text contains a secret. */
   holds(text: string): boolean
@@ -22,7 +28,8 @@ export interface SecretFinder {
 
 /** @param secrets secrets that are too short are ignored */
 export function createSecretFinder(secrets: readonly string[]): SecretFinder {
-  const needles = [...new Set(secrets.flatMap(formsOf))].filter((form) => form.length >= SHORTEST_FOUND)
+  const words = new Set(secrets.flatMap((secret) => wordsOfSecret(secret)).slice(0, MAX_WORDS))
+  const needles = [...new Set([...words].flatMap(formsOf))].filter((form) => form.length >= SHORTEST_HIDDEN)
   if (needles.length === 0) return { holds: () => false, hide: (text) => text }
   const table: (string[] | undefined)[] = new Array<string[] | undefined>(TABLE_SIZE)
   for (const needle of needles) {
@@ -32,8 +39,8 @@ export function createSecretFinder(secrets: readonly string[]): SecretFinder {
   const longestFirst = needles.toSorted((one, other) => other.length - one.length)
   let comparisons = 0
 
-  function holds(text: string): boolean {
-    for (let at = 0; at + SHORTEST_FOUND <= text.length; at += 1) {
+  function isIn(text: string): boolean {
+    for (let at = 0; at + SHORTEST_HIDDEN <= text.length; at += 1) {
       for (const needle of table[placeOf(text, at)] ?? []) {
         comparisons += 1 + (needle.length >> 6)
         if (comparisons > MAX_COMPARISONS || text.startsWith(needle, at)) return true
@@ -42,9 +49,23 @@ export function createSecretFinder(secrets: readonly string[]): SecretFinder {
     return false
   }
 
+  function holds(text: string): boolean {
+    if (isIn(text)) return true
+    for (const reading of readingsOf(text)) {
+      if (reading === text) continue
+      comparisons += reading.length >> 1
+      if (isIn(reading)) return true
+    }
+    return false
+  }
+
   return {
     holds,
-    hide: (text, mask) => longestFirst.reduce((rest, needle) => rest.replaceAll(needle, () => mask), text),
+    hide(text, mask) {
+      const shown = longestFirst.reduce((rest, needle) => rest.replaceAll(needle, () => mask), text)
+      // What is left may hold a secret that is written with escapes. Its place is not looked for.
+      return holds(shown.replaceAll(mask, ' ')) ? mask : shown
+    },
   }
 }
 
@@ -54,20 +75,10 @@ function placeOf(text: string, at: number): number {
   return (((code(0) * 31 + code(1)) * 31 + code(2)) * 31 + code(3)) & (TABLE_SIZE - 1)
 }
 
-function formsOf(secret: string): string[] {
-  const whole = secret.trim()
-  const lines = whole.split(/\r?\n/).map((line) => line.trim())
-  // The first and the last line of a private key are the same for every key, so they are no secret.
-  const parts = lines.length < 2 ? [whole] : [whole, ...lines.filter((line) => !line.startsWith('-----'))]
-  return [...parts.flatMap(writtenForms), ...base64Forms(whole)]
-}
-
-function writtenForms(part: string): string[] {
-  const once = JSON.stringify(part).slice(1, -1)
-  const html = part.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-  // `encodeURIComponent` throws for one half of a surrogate pair.
-  const url = /\p{Surrogate}/u.test(part) ? [] : [encodeURIComponent(part)]
-  return [part, once, JSON.stringify(once).slice(1, -1), html, ...url]
+function formsOf(word: string): string[] {
+  // The readings of a text have its escapes read. So they hold a word that looks like escapes with these read, too.
+  const hex = Buffer.from(word).toString('hex')
+  return [...readingsOf(word), word.replaceAll(' ', '+'), ...base64Forms(word), hex, hex.toUpperCase()]
 }
 
 /**
@@ -76,7 +87,7 @@ function writtenForms(part: string): string[] {
  */
 function base64Forms(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8')
-  if (bytes.length < SHORTEST_FOUND) return []
+  if (bytes.length < SHORTEST_HIDDEN) return []
   const forms = [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')

@@ -30,7 +30,7 @@ try:
     from holdfast_job.custom_stats import CustomStats
     from holdfast_job.event_file import EventFile
     from holdfast_job.event_pipe import EventPipe
-    from holdfast_job.event_secrets import read_hidden_values
+    from holdfast_job.event_secrets import read_hidden_values, shown_host, warnings_due
     from holdfast_job.output_marks import OutputMarks
     from holdfast_job.recap_words import RecapWords
 finally:
@@ -171,7 +171,7 @@ class CallbackModule(CallbackBase):
     @_harmless
     def v2_playbook_on_include(self, included_file):
         hosts = [host.get_name() for host in included_file._hosts]
-        result = {"file": content.short_path(included_file._filename, self._folder), "hosts": hosts}
+        result = {"file": content.short_path(included_file._filename, self._folder), "hosts": [shown_host(host) for host in hosts]}
         view = self._view(included_file._task)
         for host in hosts:
             self._recap_words.take(host)
@@ -204,7 +204,8 @@ class CallbackModule(CallbackBase):
         self._events.finished = True
         duration = now - self._playbook_mark
         marks = {"plays": plays, "rescued_orders": rescued, "custom_stats": self._custom_stats.shown(stats)}
-        self._emit("playbook_on_stats", duration=duration, result=recap, **marks)
+        shown = {shown_host(host): counts for host, counts in recap.items()}
+        self._emit("playbook_on_stats", duration=duration, result=shown, **marks)
         self._events.report()
 
     # Hosts
@@ -341,7 +342,7 @@ class CallbackModule(CallbackBase):
             "type": kind,
             "play": self._play_name,
             "task": None if view is None else view.name,
-            "host": host,
+            "host": shown_host(host),
             "duration": None if duration is None else round(duration, 6),
             "time": self._events.now(),
         }
@@ -363,6 +364,8 @@ class CallbackModule(CallbackBase):
         # The callback that prints was called before this one, so its output stands before the mark.
         if order is not None and self._output_marks is not None:
             self._output_marks.write(order)
+        for warning in warnings_due():
+            self._display.display(warning, color="bright purple")
         return order
 
     def _rescued_orders(self, host, recap):

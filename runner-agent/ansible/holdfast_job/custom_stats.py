@@ -3,6 +3,7 @@
 import copy
 
 from holdfast_job import event_content as content
+from holdfast_job.event_secrets import shown_host
 
 _HIDDEN = "(hidden because of no_log)"
 
@@ -33,7 +34,7 @@ class CustomStats:
         if not custom:
             return None
         return {
-            str(where): {str(key): value if self._is_seen(key, value) else _HIDDEN for key, value in values.items()}
+            shown_host(str(where)): {str(key): value if self._is_seen(key, value) else _HIDDEN for key, value in values.items()}
             for where, values in custom.items()
         }
 

@@ -73,7 +73,7 @@ def write_end(job, output, cause, exit_code=None, signal_name=None, message=None
         "cause": cause,
         "exit_code": exit_code,
         "signal": signal_name,
-        "message": text[:_MESSAGE_LIMIT] or None,
+        "message": _without_secrets(job, text)[:_MESSAGE_LIMIT] or None,
         "aborted": os.path.exists(job.path("abort.json")),
         "started_at": job.started_at,
         "ended_at": iso_now(),
@@ -81,6 +81,18 @@ def write_end(job, output, cause, exit_code=None, signal_name=None, message=None
         "events": events_end,
     }
     _write_until_it_is_there(job, json.dumps(record).encode() + b"\n")
+
+
+def _without_secrets(job, text):
+    """An error may quote anything: a path, an argument, a line of a file."""
+    if job.secrets is None or not text:
+        return text
+    try:
+        from holdfast_job.masking import Hider
+
+        return Hider(job.secrets["hidden"]).hide(text)
+    except Exception as error:
+        return "the message is not shown, because its secrets could not be hidden (%s)" % type(error).__name__
 
 
 def _seal_output(job, output):

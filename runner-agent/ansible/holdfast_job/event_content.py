@@ -5,7 +5,7 @@ Both shapes of a result are read: ansible-core 2.19 gave its parts public names.
 
 import re
 
-from holdfast_job.event_secrets import hide
+from holdfast_job.event_secrets import hide, hide_name, shown_host
 
 MAX_NAME = 1000
 _MAX_ITEM_TEXT = 1000
@@ -67,7 +67,7 @@ def shown_result(result, run):
         _take_out_repetitions(shown, run, is_whole_loop)
         _take_out_private_parts(shown)
         if getattr(task, "delegate_to", None) and "_ansible_delegated_vars" in values:
-            shown["_delegated_to"] = str(task.delegate_to)
+            shown["_delegated_to"] = shown_host(str(task.delegate_to))
     if is_whole_loop:
         shown["_items"] = dict(run.items or ())
     return shown
@@ -146,12 +146,12 @@ def resolved_action_of(task):
 def role_of(task):
     """The name of the role that a task belongs to, or None."""
     role = getattr(task, "_role", None)
-    return None if role is None else hide(str(role.get_name()))[:MAX_NAME]
+    return None if role is None else hide_name(str(role.get_name()))[:MAX_NAME]
 
 
 def name_of(shown):
     """The name of a play or a task as ansible shows it."""
-    return hide(str(shown.get_name()).strip())[:MAX_NAME]
+    return hide_name(str(shown.get_name()).strip())[:MAX_NAME]
 
 
 def path_of(shown, folder):

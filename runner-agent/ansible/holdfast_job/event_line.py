@@ -166,6 +166,11 @@ def _plain_key(key):
     return text[:_MAX_KEY] + " sha256:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
+def _new_key(key, target):
+    """Names that differ only in a secret stay apart."""
+    return key if key not in target else "%s (%d)" % (key, len(target) + 1)
+
+
 class _LongString:
     """A string that may have to be cut, and where it stands in the copy."""
 
@@ -263,7 +268,7 @@ class _Copy:
             value = source[key]
             if not isinstance(value, (dict, list)):
                 value = hide_scalar(_plain_scalar(value))
-            name = _plain_key(key) if is_mapping else key
+            name = _new_key(_plain_key(key), target) if is_mapping else key
             place = (path + "." + str(name) if path else str(name))[:_MAX_PATH]
             if isinstance(value, (dict, list)):
                 if depth >= MAX_DEPTH - 1:

@@ -1,200 +1,233 @@
 """Hiding secrets in what a job says: a mask in their place, in every form in which they are likely to appear.
 
-Needles are the secrets as text: as they are, line by line where they have several, and as JSON, Python, URLs and base64 show
-them. What is shorter than SHORTEST is not hidden: it would be found everywhere.
+The words to hide come with the job (protocol/src/secret-words.ts). Here they are looked for as they are, in the layers that reading escapes
+gives (unescape.py), across the ends of lines, and in base64 and hexadecimal digits, which cannot be told from other text.
 """
 
 import base64
-import json
-import re
-from urllib.parse import quote, quote_plus
+
+from holdfast_job.needle_search import Search
+from holdfast_job.unescape import Reader, is_broken
 
 MASK = "********"
 SHORTEST = 4
-_SHORTEST_PART = 8
+_SHORTEST_ACROSS = 8  # a word may be broken by the end of a line; a shorter one would be found by chance
+_LEAST_BEFORE_BREAK = 4  # bytes of a word before the end of a line; fewer are not hidden
+_WINDOW = 5
+_LONGEST = 4096  # a longer needle is looked for in parts, so that little is held back
+_MAX_NEEDLES = 20000
+_MAX_BLANKS = 8
 _BASE64_WIDTHS = (76, 64)
-# Needles longer than this are few, so each of them is looked for by its first letters.
-_NEAR = 128
-_BEGINNING = 16
-_RUN = "[A-Za-z0-9+/=_%-]{24,}"
+_CONTEXT = 4096  # bytes of a line that are read again with its rest, for escapes that began there
 
 
-def needles_of(values):
-    """Every text to look for, for the secrets of a job."""
-    needles = set()
-    for value in values:
-        whole = value.strip()
-        needles.update(_base64_forms(whole.encode("utf-8", "surrogatepass")))
-        for part in _parts_of(whole):
-            needles.update(_written_forms(part))
-    return [needle for needle in needles if len(needle) >= SHORTEST]
+def needles_of(words, reader=None):
+    """Every text to look for, as bytes. Words come first, then their forms, until there are too many."""
+    reader = reader or reader_of(words)
+    plain = [_bytes(word.strip()) for word in words]
+    needles = {part: None for word in plain for part in _in_parts(word)}
+    for word in plain:
+        for form in _forms_of(word, reader):
+            if len(needles) >= _MAX_NEEDLES:
+                return list(needles)
+            needles.update((part, None) for part in _in_parts(form))
+    return list(needles)
 
 
-def _parts_of(whole):
-    """The whole text and its lines: a text that is printed line by line may be coloured or indented line by line."""
-    lines = [line.strip() for line in whole.splitlines()]
-    if len(lines) < 2:
-        return [whole]
-    # The first and last line of a key are no secret: they are the same for every key.
-    return [whole] + [line for line in lines if len(line) >= SHORTEST and not line.startswith("-----")]
+def reader_of(words):
+    """Reads the escapes of texts in which these words may stand."""
+    return Reader([quote.encode() for quote in ("'", '"') if any(quote in word for word in words)])
 
 
-def _written_forms(part):
-    """JSON twice, because results that are JSON themselves are shown as JSON."""
-    forms = {part}
-    for ensure_ascii in (True, False):
-        once = json.dumps(part, ensure_ascii=ensure_ascii)[1:-1]
-        forms.update((once, json.dumps(once, ensure_ascii=ensure_ascii)[1:-1]))
-    forms.add(repr(part)[1:-1])
-    forms.add(part.replace("'", "'\"'\"'"))
-    forms.add(part.replace("'", "''"))
-    forms.add(part.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;"))
-    for text in (quote(part, safe="", errors="replace"), quote(part, errors="replace"), quote_plus(part, errors="replace")):
-        forms.update((text, _with_lower_escapes(text)))
-    return forms
+def _bytes(text):
+    return text.encode("utf-8", "surrogatepass")
 
 
-def _with_lower_escapes(text):
-    head, *rest = text.split("%")
-    return head + "".join("%" + part[:2].lower() + part[2:] for part in rest)
+def _in_parts(needle):
+    if len(needle) <= _LONGEST:
+        return [needle] if len(needle) >= SHORTEST else []
+    last = len(needle) - _SHORTEST_ACROSS
+    starts = range(0, last, _LONGEST)
+    return [needle[at : at + _LONGEST] if at + _LONGEST < last else needle[at:] for at in starts]
+
+
+def _forms_of(word, reader):
+    if len(word) < SHORTEST:
+        return
+    yield from reader.readings(word)
+    if b" " in word:
+        yield word.replace(b" ", b"+")
+        yield from _without_blanks(word)
+    if not word.isascii():
+        yield _of_small_bytes(word)
+    # What stands behind a word may be an escape together with its last letter.
+    rest = word.rstrip(b"\\%&")
+    if len(rest) >= _SHORTEST_ACROSS:
+        yield rest
+    yield from _base64_forms(word)
+    yield word.hex().encode()
+    yield word.hex().upper().encode()
+
+
+def _of_small_bytes(word):
+    """Python writes `\\xe9` for a letter, and older programs print that byte."""
+    letters = word.decode("utf-8", "surrogatepass")
+    return b"".join(bytes((ord(letter),)) if ord(letter) < 256 else _bytes(letter) for letter in letters)
+
+
+def _without_blanks(word):
+    """Where a line is broken at a blank, the blank is gone."""
+    if word.count(b" ") <= _MAX_BLANKS:
+        for at, byte in enumerate(word):
+            if byte == 0x20:
+                yield word[:at] + word[at + 1 :]
+    yield word.replace(b" ", b"")
 
 
 def _base64_forms(data):
     """By itself, and inside of something longer (`user:password`): there it may begin at any of three places of a group."""
-    if len(data) < SHORTEST:
-        return
-    alone = base64.b64encode(data).decode().rstrip("=")
-    inside = []
+    alone = base64.b64encode(data).rstrip(b"=")
+    forms = [alone]
     for before in range(3):
-        encoded = base64.b64encode(b"\0" * before + data).decode().rstrip("=")
+        encoded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
         first = (before * 8 + 5) // 6
         last = (before + len(data)) * 8 // 6
-        inside.append(encoded[first:last])
-    texts = [alone] + [text for text in inside if len(text) >= _SHORTEST_PART]
+        if last - first >= _SHORTEST_ACROSS:
+            forms.append(encoded[first:last])
     for width in _BASE64_WIDTHS:
         if len(alone) > width:
-            texts += [alone[at : at + width] for at in range(0, len(alone), width) if len(alone[at:]) >= _SHORTEST_PART]
-    for text in texts:
-        yield text
-        yield text.replace("+", "-").replace("/", "_")
-        yield quote(text, safe="")
+            # Its lines, which may be parts of a list.
+            lines = [alone[at : at + width] for at in range(0, len(alone), width)]
+            forms += [line for line in lines if len(line) >= _SHORTEST_ACROSS]
+    for form in forms:
+        yield form
+        yield form.replace(b"+", b"-").replace(b"/", b"_")
 
 
 class Hider:
-    """Replaces needles in texts, or in bytes: they are found wherever they are, also where they overlap.
+    """Replaces needles in texts and bytes: they are found wherever they are, also where they overlap."""
 
-    A key is some hundred needles, nearly all of them long and without a space. Those are looked for only where there is as long a
-    run of their letters, which in what people read there hardly ever is.
-    """
-
-    def __init__(self, needles, mask=MASK):
-        is_text = isinstance(mask, str)
-        self._mask = mask
-        self._run = re.compile(_RUN if is_text else _RUN.encode())
-        self._in_runs = [needle for needle in needles if self._run.fullmatch(needle)]
-        self._anywhere = [needle for needle in needles if not self._run.fullmatch(needle)]
+    def __init__(self, words):
+        self._reader = reader_of(words)
+        needles = needles_of(words, self._reader)
+        across = [needle for needle in needles if len(needle) >= _SHORTEST_ACROSS and not is_broken(needle)]
+        others = set(needles).difference(across)
+        self._across = Search(across, _WINDOW)
+        self._inside = Search(others, SHORTEST) if others else None
 
     def occurs_in(self, text):
-        if any(needle in text for needle in self._anywhere):
-            return True
-        return any(needle in run for run in self._runs(text) for needle in self._in_runs)
+        return bool(self.spans(_bytes(text)))
 
     def hide(self, text):
-        spans = self.spans(text)
+        """The text with masks. The same text when there is nothing to hide."""
+        data = _bytes(text)
+        shown = self.hide_bytes(data)
+        return text if shown is data else shown.decode("utf-8", "surrogatepass")
+
+    def hide_bytes(self, data):
+        spans = self.spans(data)
         if not spans:
-            return text
+            return data
         parts, at = [], 0
         for start, end in spans:
-            parts += [text[at:start], self._mask]
+            parts += [data[at:start], MASK.encode()]
             at = end
-        return text[:0].join(parts + [text[at:]])
+        return b"".join(parts + [data[at:]])
 
-    def spans(self, text):
+    def spans(self, data):
         """(start, end) of each part to hide, in order. Parts that touch are joined."""
         found = []
-        for needle in self._anywhere:
-            _find_all(needle, text, 0, len(text), found)
-        if self._in_runs:
-            for run in self._run.finditer(text):
-                for needle in self._in_runs:
-                    _find_all(needle, text, run.start(), run.end(), found)
-        found.sort()
-        merged = []
-        for start, end in found:
-            if merged and start <= merged[-1][1]:
-                merged[-1][1] = max(merged[-1][1], end)
-            else:
-                merged.append([start, end])
-        return merged
+        for layer in self._reader.layers(data):
+            self._find(layer, found)
+        return _merged(found)
 
-    def _runs(self, text):
-        return self._run.findall(text) if self._in_runs else ()
+    def look(self, data):
+        """For bytes that go on: (parts to hide, where a word may begin whose rest has not come, from where to wait for it)."""
+        found, keep, hold = [], len(data), len(data)
+        for layer in self._reader.layers(data, False):
+            if layer.is_certain:
+                self._find(layer, found)
+            joined = layer.joined()
+            for read in (layer, joined):
+                if read.is_open:
+                    hold = min(hold, read.start(len(read.text)))
+            begin = self._across.begun(joined.text)
+            if begin < len(joined.text):
+                keep = min(keep, joined.start(begin))
+                hold = min(hold, _wait_from(joined, begin, len(data)))
+            if self._inside is not None:
+                begin = self._inside.begun(layer.text)
+                if begin < len(layer.text):
+                    hold = min(hold, layer.start(begin))
+        return _merged(found), min(keep, hold), hold
+
+    def _find(self, layer, found):
+        if self._inside is not None:
+            found += [(layer.start(start), layer.end(end)) for start, end in self._inside.find(layer.text)]
+        joined = layer.joined()
+        for start, end in self._across.find(joined.text):
+            first_break = joined.broken_after(start)
+            if first_break is not None and first_break < end and first_break - start < _LEAST_BEFORE_BREAK:
+                start = first_break
+            found += joined.pieces(start, end)
 
 
-def _find_all(needle, text, start, end, found):
-    at = text.find(needle, start, end)
-    while at >= 0:
-        found.append((at, at + len(needle)))
-        at = text.find(needle, at + 1, end)
+def _wait_from(joined, begin, size):
+    """From where bytes wait. A line is not late because its last letters may be the first ones of a word."""
+    line_end = joined.broken_after(begin)
+    if line_end is None or line_end - begin >= _LEAST_BEFORE_BREAK:
+        return joined.start(begin)
+    return joined.start(line_end) if line_end < len(joined.text) else size
+
+
+def _merged(found):
+    found.sort()
+    merged = []
+    for start, end in found:
+        if merged and start <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([start, end])
+    return merged
 
 
 class StreamHider:
-    """Hides needles in bytes that come in pieces.
+    """Hides words in bytes that come in pieces.
 
-    Held back is only what may be the beginning of a needle, so a line that is no secret is never late; what is held goes on with
+    Held back is only what may be the beginning of a word, so a line that is no secret is never late; what is held goes on with
     the next piece or at the end, and not after a while, because half a secret is one too many.
     """
 
-    def __init__(self, values):
-        needles = [needle.encode("utf-8", "surrogatepass") for needle in needles_of(values)]
-        self._hider = Hider(needles, MASK.encode())
-        self._long = [needle for needle in needles if len(needle) > _NEAR]
-        self._by_beginning = {}
-        for needle in needles:
-            self._by_beginning.setdefault(needle[:SHORTEST], []).append(needle)
-        self._held = b""
-        self._covered = 0  # held bytes whose mask was given out already
+    def __init__(self, words):
+        self._hider = Hider(words)
+        self._data = b""
+        self._given = 0  # bytes of the data that were given out, as they are or as a mask
         self._after_mask = False  # whether the last output was a mask
 
     def feed(self, piece):
-        return self._take(self._held + piece, False)
+        return self._take(self._data + piece, False)
 
     def finish(self):
-        return self._take(self._held, True)
+        return self._take(self._data, True)
 
     def _take(self, data, is_last):
-        hold = len(data) if is_last else self._hold_from(data)
-        parts, at = [], self._covered
-        for start, end in self._hider.spans(data):
+        size = len(data)
+        spans, keep, hold = (self._hider.spans(data), size, size) if is_last else self._hider.look(data)
+        parts, at = [], self._given
+        for start, end in spans:
             if start >= hold:
                 break
+            if end <= at:
+                continue
             if start > at or not self._after_mask:
                 parts += [data[at:start], MASK.encode()]
                 self._after_mask = True
-            at = max(at, end)
+            at = end
         if at < hold:
             parts.append(data[at:hold])
             self._after_mask = False
-        self._held = data[hold:]
-        self._covered = max(0, at - hold)
+            at = hold
+        first = max(data.rfind(b"\n", 0, keep) + 1, keep - _CONTEXT)
+        self._data = data[first:]
+        self._given = at - first
         return b"".join(parts)
-
-    def _hold_from(self, data):
-        """Where a needle may begin whose rest has not come yet. The end of the bytes when there is none."""
-        size = first = len(data)
-        for needle in self._long:
-            at = data.find(needle[:_BEGINNING], max(0, size - len(needle) + 1))
-            while 0 <= at < first:
-                if needle.startswith(data[at:]):
-                    first = at
-                at = data.find(needle[:_BEGINNING], at + 1)
-        for at in range(max(0, size - _NEAR), first):
-            rest = data[at:]
-            if any(len(needle) > len(rest) and needle.startswith(rest) for needle in self._beginning_with(rest[:SHORTEST])):
-                return at
-        return first
-
-    def _beginning_with(self, letters):
-        if len(letters) == SHORTEST:
-            return self._by_beginning.get(letters, ())
-        return [needle for key, needles in self._by_beginning.items() if key.startswith(letters) for needle in needles]

@@ -1,9 +1,19 @@
-import { type JobOrder, type JobSecrets, SealError, jobSecretsSchema, openSecrets } from '@holdfast/protocol'
+import {
+  type JobOrder,
+  type JobSecrets,
+  SealError,
+  jobSecretsSchema,
+  openSecrets,
+  wordsOfSecret,
+} from '@holdfast/protocol'
 import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
 import type { Identity } from '../identity/identity.js'
 import { OrderRefusedError } from './command-line.js'
 import { extravarsText, hasVariables } from './plan.js'
+
+/** Most words that are looked for in what a job says. */
+const MAX_HIDDEN_WORDS = 5000
 
 /** Opens the secrets of an order: only this runner can, and only for this run of the job. Null when there are none. */
 export type OpenSecrets = (order: JobOrder) => JobSecrets | null
@@ -40,7 +50,7 @@ export interface VariableRules {
 
 /**
  * What the supervisor is told over its standard input (docs/job-folder.md): it serves each of `pipes` under that name in
- * the job's folder, puts `files` into memory and their paths in place of their marks, and hides `hidden`.
+ * the job's folder, puts `files` into memory and their paths in place of their marks, and hides the words of `hidden`.
  */
 export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: VariableRules): string {
   const extravars = structuredClone(secrets.extravars)
@@ -51,14 +61,26 @@ export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: Vari
     place(extravars, at, mark)
   }
   const several = (secrets.vaults ?? []).map(({ password }, number) => [`vault-password-${number}`, password])
+  const hidden = hiddenOf(secrets)
   const pipes = {
     ...(hasVariables(secrets) ? { 'launch-vars': extravarsText(withPaths(secrets.variables), allowJinja) } : {}),
     'secret-vars': extravarsText(extravars, false),
     ...(secrets.vault_password === null ? {} : { 'vault-password': secrets.vault_password }),
     ...Object.fromEntries(several),
-    'secret-values': JSON.stringify(secrets.hidden),
+    'secret-values': JSON.stringify(hidden),
   }
-  return `${JSON.stringify({ pipes, files, hidden: secrets.hidden })}\n`
+  return `${JSON.stringify({ pipes, files, hidden: hidden.words })}\n`
+}
+
+/** The words to hide, the secrets themselves first, and whose secret each of them is. */
+function hiddenOf({ hidden, origins = [] }: JobSecrets): { words: string[]; origins: string[] } {
+  const whole = hidden.map((secret, number) => [secret, origins[number] ?? 'the job'] as const)
+  const inner = whole.flatMap(([secret, origin]) => wordsOfSecret(secret).map((word) => [word, origin] as const))
+  const found = new Map<string, string>()
+  for (const [word, origin] of [...whole, ...inner]) {
+    if (found.size < MAX_HIDDEN_WORDS && !found.has(word)) found.set(word, origin)
+  }
+  return { words: [...found.keys()], origins: [...found.values()] }
 }
 
 /** Does not say what is wrong with the secrets: a sentence about a value would show the value. */

@@ -37,12 +37,13 @@ describe('what a supervisor is told', () => {
         { id: 'two', password: 'second' },
       ],
       hidden: ['x', 'vault'],
+      origins: ['the field', 'the credential'],
     })
     expect(all.pipes).toMatchObject({
       'vault-password': 'vault',
       'vault-password-0': 'first',
       'vault-password-1': 'second',
-      'secret-values': '["x","vault"]',
+      'secret-values': '{"words":["x","vault"],"origins":["the field","the credential"]}',
     })
     expect(all.pipes['launch-vars']).toContain('"a" : !unsafe "x"')
     expect([all.hidden, all.files]).toEqual([['x', 'vault'], {}])

@@ -182,6 +182,7 @@ describe('the secrets of a job', () => {
       key_files: [],
       vault_password: 'vault-secret',
       hidden: ['login-secret', 'vault-secret'],
+      origins: ["the credential 'login'", "the credential 'vault'"],
     })
   })
 

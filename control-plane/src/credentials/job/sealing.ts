@@ -94,10 +94,12 @@ async function gatherSecrets(
 ): Promise<JobSecrets | null> {
   const extravars: JobSecrets['extravars'] = {}
   const keyFiles: JobSecrets['key_files'] = []
-  const hidden = new Set<string>(values?.hidden)
+  const hidden = new Map<string, string>(
+    values?.hidden.map((value) => [value, originOf(value, values.variables)] as const),
+  )
   const opened = async (name: string) => {
     const credential = await open(name)
-    hidden.add(credential.password)
+    hidden.set(credential.password, `the credential '${credential.name}'`)
     return credential
   }
   for (const [key, name] of Object.entries(needs.credentials)) {
@@ -129,8 +131,14 @@ async function gatherSecrets(
   }
   const variables = { ...values?.variables }
   if (hidden.size === 0 && Object.keys(variables).length === 0) return null
-  const rest = { extravars, key_files: keyFiles, hidden: [...hidden] }
+  const rest = { extravars, key_files: keyFiles, hidden: [...hidden.keys()], origins: [...hidden.values()] }
   return { variables, ...rest, vault_password: vaultPassword, ...(vaults.length > 0 ? { vaults } : {}) }
+}
+
+/** Which variable has the value of a password field: the author of the form knows it by this name. */
+function originOf(value: string, variables: JobValues['variables']): string {
+  const name = Object.keys(variables).find((key) => String(variables[key]) === value)
+  return name === undefined ? 'a password field' : `the password field '${name}'`
 }
 
 /** ssh needs line feeds, and one at the end. */
