@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import date, datetime, time
 
-from holdfast_job.event_secrets import hide, hide_scalar, may_be_in
+from holdfast_job.event_secrets import hide, hide_list, hide_scalar, may_be_in
 
 LINE_BYTES = 256 * 1024
 MAX_DEPTH = 100
@@ -260,6 +260,8 @@ class _Copy:
         """Copies one container; those inside it are left waiting for their turn."""
         self._containers.append((target, path))
         is_mapping = isinstance(source, dict)
+        if not is_mapping and len(source) <= _MAX_NODES and all(isinstance(value, str) for value in source):
+            source = hide_list(source)
         for key in source if is_mapping else range(len(source)):
             if self._nodes >= _MAX_NODES:
                 self._container_notes[id(target)] = {"path": path, "items": len(source)}

@@ -40,6 +40,10 @@ def hide_scalar(value):
     return MASK if isinstance(value, (int, float)) and _hider.occurs_in(str(value)) else value
 
 
+def hide_list(texts):
+    return texts if _hider is None else _hider.hide_list(texts)
+
+
 def hide_name(name):
     """The name of a host, play, role or task as it may be shown. A name with a secret is worth a warning."""
     shown = hide(name)

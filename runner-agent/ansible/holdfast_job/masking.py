@@ -54,16 +54,16 @@ def _in_parts(needle):
 def _forms_of(word, reader):
     if len(word) < SHORTEST:
         return
-    yield from reader.readings(word)
+    # A word may look like escapes itself. What stands behind it may be one together with its last letter.
+    rest = word.rstrip(b"\\%&")
+    for text in (word, rest) if len(rest) >= _SHORTEST_ACROSS else (word,):
+        for reading in reader.readings(text):
+            yield reading
+            yield reading.replace(b" ", b"+")
     if b" " in word:
-        yield word.replace(b" ", b"+")
         yield from _without_blanks(word)
     if not word.isascii():
         yield _of_small_bytes(word)
-    # What stands behind a word may be an escape together with its last letter.
-    rest = word.rstrip(b"\\%&")
-    if len(rest) >= _SHORTEST_ACROSS:
-        yield rest
     yield from _base64_forms(word)
     yield word.hex().encode()
     yield word.hex().upper().encode()
@@ -128,11 +128,18 @@ class Hider:
         spans = self.spans(data)
         if not spans:
             return data
-        parts, at = [], 0
-        for start, end in spans:
-            parts += [data[at:start], MASK.encode()]
-            at = end
-        return b"".join(parts + [data[at:]])
+        return _masked(data, spans)
+
+    def hide_list(self, texts):
+        """Texts that follow each other. A word may begin in one and end in the next one, such as base64 in lines."""
+        data = [_bytes(text) for text in texts]
+        found, shown, at = self.spans(b"\n".join(data)), [], 0
+        for text, part in zip(texts, data):
+            end = at + len(part)
+            here = [(max(first, at) - at, min(last, end) - at) for first, last in found if first < end and last > at]
+            shown.append(_masked(part, here).decode("utf-8", "surrogatepass") if here else text)
+            at = end + 1
+        return shown
 
     def spans(self, data):
         """(start, end) of each part to hide, in order. Parts that touch are joined."""
@@ -170,6 +177,14 @@ class Hider:
             if first_break is not None and first_break < end and first_break - start < _LEAST_BEFORE_BREAK:
                 start = first_break
             found += joined.pieces(start, end)
+
+
+def _masked(data, spans):
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [data[at:start], MASK.encode()]
+        at = end
+    return b"".join(parts + [data[at:]])
 
 
 def _wait_from(joined, begin, size):

@@ -22,8 +22,13 @@ _SIMPLE = {ord("a"): b"\a", ord("b"): b"\b", ord("e"): b"\x1b", ord("f"): b"\f",
 
 _EVERY_LETTER = re.compile(rb"\\\\*[^\\\n][\x80-\xbf]*(?:\\+[^\\\n][\x80-\xbf]*){3}")
 _LAST_LETTERS = re.compile(rb"\\[^\\\n]{0,4}\Z")  # more of them may follow
+_MAY_BE_LIST = re.compile(rb"""[A-Za-z0-9_-]["'],""")
 _MAY_BREAK = re.compile(rb"[\n\r\x1b]")
 _BREAK = re.compile(rb"(\x1b\[[0-9;]*m|\r|\n(?:\x1b\[[0-9;]*m|[ \t\r])*)")
+# Between two texts of a list. What comes after the end of the text may complete it.
+_NEXT_OF_LIST = re.compile(rb"""(",(?:\x1b\[[0-9;]*m|\s)*"|',(?:\x1b\[[0-9;]*m|\s)*')""")
+_CUT_LIST = re.compile(rb"""["'](?:,(?:\x1b\[[0-9;]*m|\s)*(?:\x1b(?:\[[0-9;]*)?)?)?\Z""")
+_NOTHING = re.compile(rb"(?!)")
 _CUT_BREAK = re.compile(rb"\x1b(?:\[[0-9;]{0,20})?\Z")
 
 _DEPTH_BACKSLASH = 3
@@ -44,7 +49,7 @@ class Layer:
     Where these parts are is computed when somebody asks for a place, because nearly always nobody does.
     """
 
-    __slots__ = ("text", "is_open", "is_certain", "_below", "_before", "_after", "_is_located", "_parts", "_at", "_lines", "_joined")
+    __slots__ = ("text", "is_open", "is_certain", "_below", "_before", "_after", "_is_located", "_parts", "_at", "_lines", "_joined", "_is_line")
 
     def __init__(self, text, below=None, before=(), after=(), is_open=False):
         self.text = text
@@ -56,6 +61,7 @@ class Layer:
         self._parts = []  # (where, how long, where it begins and ends below) of each changed piece
         self._at, self._lines = [], []  # where the changed pieces are, and those that were ends of lines
         self._joined = None
+        self._is_line = False  # whether the line surely ends with the text
 
     def start(self, at):
         """Where the byte at this place begins, in the lowest text."""
@@ -112,14 +118,21 @@ class Layer:
     def joined(self):
         """The text without the ends of its lines and without colours: ansible breaks and colours what it prints."""
         if self._joined is None:
-            self._joined = self._without_breaks() if _MAY_BREAK.search(self.text) else self
+            self._joined = self._without(_BREAK, _CUT_BREAK) if _MAY_BREAK.search(self.text) else self
+            self._joined._is_line = self._is_line
         return self._joined
 
-    def _without_breaks(self):
-        before = _BREAK.split(self.text)
+    def listed(self, is_last):
+        """The text with the parts of a list as one: each line of what a program printed is such a part."""
+        layer = self._without(_NEXT_OF_LIST, _NOTHING if is_last else _CUT_LIST)
+        layer._is_line, layer.is_open = layer.is_open, False
+        return layer
+
+    def _without(self, pattern, at_end):
+        before = pattern.split(self.text)
         after = before[:]
         after[1::2] = [b""] * (len(before) // 2)
-        cut = _CUT_BREAK.search(before[-1])
+        cut = at_end.search(before[-1])
         if cut is not None:
             before[-1] = after[-1] = before[-1][: cut.start()]
         return Layer(b"".join(after), self, before, after, cut is not None)
@@ -140,7 +153,9 @@ class Layer:
         """Where the line of this place ends in here. None: with the text."""
         self._locate()
         number = bisect_right(self._lines, start)
-        return self._lines[number] if number < len(self._lines) else None
+        if number < len(self._lines):
+            return self._lines[number]
+        return len(self.text) if self._is_line else None
 
     def read(self, escapes, is_last):
         """The layer above, with the escapes read. None when there are none."""
@@ -195,18 +210,25 @@ class Reader:
         """Every layer, the text itself first. Without escapes it is the only one."""
         lowest = Layer(text)
         yield lowest
+        yield from self._lists_of(lowest, is_last)
         has_others = self._others.search(text) is not None
         if b"\\" in text:
             yield from self._plainly_above(lowest, is_last)
             for layer in self._above(lowest, self._backslash, _DEPTH_BACKSLASH, is_last):
                 has_others = has_others or self._others.search(layer.text) is not None
                 yield layer
+                yield from self._lists_of(layer, is_last)
                 yield from self._plainly_above(layer, is_last)
         if has_others:
             yield from self._above(lowest, self._every, _DEPTH, is_last)
             if b"\\" in text:
                 # A backslash may be no escape, as in `C:\\`.
                 yield from self._above(lowest, self._beside_backslash, 1, is_last)
+
+    @staticmethod
+    def _lists_of(layer, is_last):
+        if _MAY_BE_LIST.search(layer.text) is not None:
+            yield layer.listed(is_last)
 
     def _plainly_above(self, layer, is_last):
         """Where a backslash stands before each letter, none of them is the letter of an escape."""
@@ -218,7 +240,7 @@ class Reader:
 
     def readings(self, secret):
         """What becomes of a secret itself when its escapes are read."""
-        return [layer.text for layer in self._above(Layer(secret), self._every, _DEPTH, True)]
+        return [layer.text for layer in self.layers(secret)]
 
     @staticmethod
     def _above(layer, escapes, depth, is_last):
