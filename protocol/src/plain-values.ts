@@ -1,5 +1,5 @@
 /** A word as people write it: small letters, capitals, or a capital at the beginning of each part. */
-const WORD = '(?:[a-z]+|[A-Z]+|[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,}){0,3})'
+const WORD = '(?:[a-z]+|[A-Z]+|[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,}){0,3}[A-Z]{0,4})'
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]{0,62})'
 const PORT = '(?::[0-9]{1,5})?'
 

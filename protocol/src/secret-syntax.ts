@@ -8,6 +8,8 @@ const LINE_PAIR =
 /** `key = value` and `key: value`, anywhere in a line. The value is quoted, or ends where another pair may begin. */
 const PAIR =
   /(?:^|[\s,;{[(?&|"'])([A-Za-z_$][\w$.-]{0,63})["']?[ \t]{0,20}(?:=>?|:(?=[\s"'[{]))[ \t]{0,20}("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.|'')*'|\{[^{}]*\}|[^\s,;&}\])"']+)/g
+/** A text of several lines in YAML begins behind this one. */
+const BLOCK_BEGIN = /:[ \t]*[|>][-+0-9]{0,2}[ \t]*$/
 const LIST_ITEM = /^[ \t]*-[ \t]+(.*)$/
 const URLS = /[A-Za-z][A-Za-z0-9+.-]{1,30}:\/\/[^\s"'<>]+/g
 const COMMENTED = /^(?:([^"'\s][^"']*?|"(?:[^"\\]|\\.)*"|'[^']*')[ \t]+[#;].*)$/
@@ -33,10 +35,15 @@ export function jsonOf(text: string): unknown {
 
 /** Whether most lines are pairs, items of lists, comments or brackets. Otherwise each line is a secret by itself. */
 export function isDocument(lines: readonly string[]): boolean {
-  const filled = lines.filter((line) => line.trim() !== '')
-  const pairs = filled.filter((line) => LINE_PAIR.test(line) && !BASE64_LINE.test(line))
-  const known = filled.filter((line) => STRUCTURE.test(line) || LIST_ITEM.test(line))
-  return pairs.length > 0 && (pairs.length + known.length) * 2 > filled.length
+  let [all, pairs, known, isInBlock] = [0, 0, 0, false]
+  for (const line of lines.filter((one) => one.trim() !== '')) {
+    all += 1
+    isInBlock &&= /^[ \t]/.test(line)
+    if (isInBlock || STRUCTURE.test(line) || LIST_ITEM.test(line)) known += 1
+    else if (LINE_PAIR.test(line) && !BASE64_LINE.test(line)) pairs += 1
+    isInBlock ||= BLOCK_BEGIN.test(line)
+  }
+  return pairs > 0 && (pairs + known) * 2 > all
 }
 
 /** What a line of a document says. */

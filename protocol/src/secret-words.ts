@@ -64,7 +64,7 @@ function isSecretValue(text: string): boolean {
 function takePassword(found: Found, password: string | undefined, depth: number): void {
   if (password === undefined || isNothing(password)) return
   add(found, password)
-  explore(found, password.trim(), depth + 1)
+  if (!LOGIN.test(password)) explore(found, password.trim(), depth + 1)
 }
 
 function explore(found: Found, text: string, depth: number): void {
@@ -126,7 +126,9 @@ function exploreLine(found: Found, line: string, depth: number): void {
   if (isPair) for (const value of valuesOfRest(kind.value)) take(found, kind.key, value, depth)
   exploreInside(found, line, depth)
   takePassword(found, SCHEME.exec(line)?.[1], depth)
-  const login = PGPASS.exec(line)?.[1] ?? (isUrl(line) || isPair ? undefined : LOGIN.exec(line)?.[2])
+  // Nobody makes a secret of a host and its port. Inside of a secret there may be one.
+  const isOther = isPair || isUrl(line) || (depth > 0 && isPlainValue(line))
+  const login = PGPASS.exec(line)?.[1] ?? (isOther ? undefined : LOGIN.exec(line)?.[2])
   takePassword(found, login, depth)
   const decoded = decodedBase64(line)
   if (decoded !== null) take(found, '', decoded, depth)

@@ -98,6 +98,22 @@ describe('the values of password fields', () => {
     expect(extravars).toMatchObject({ friends: [{ who: 'Eve', code: mask }] })
   })
 
+  test('are masked in parts, too: what is inside of a password that is an address', async () => {
+    const inside = { password: 'in+side-4711' }
+    const pin = `postgres://production:${encodeURIComponent(inside.password)}@db/x`
+    const rawFormData = { ...VALUES, pin, host: inside.password, tokenizer: 'production' }
+    for (const formName of ['order', 'waiting']) {
+      const { body, text } = await post('/job', { formName, rawFormData })
+      expect(body.id, text).toEqual(expect.any(Number))
+      for (const path of [`/job/${String(body.id)}`, `/job/${String(body.id)}?text=true`, '/job', '/audit']) {
+        expect([path, secretsIn((await get(path)).text, inside)]).toEqual([path, []])
+      }
+      const { extravars } = (await get(`/job/${String(body.id)}`)).body
+      expect(extravars).toMatchObject({ host: '********', tokenizer: 'production' })
+    }
+    expect(secretsIn(await everyRow(), inside)).toEqual([])
+  })
+
   test('are in no approval: neither in its texts, nor in the output that tells of it', async () => {
     const id = await launched('waiting')
     const job = await get(`/job/${id}?text=true`)

@@ -24,6 +24,22 @@ describe('a secret', () => {
     ['one line\r\nother line', 'only one line', true],
     [KEY, 'a last line of it.', true],
     [KEY, '-----BEGIN KEY-----', false],
+    ['{"a": {"token": "in\\u00e4ner-1"}}', 'the inäner-1', true],
+    ['{"a": {"mode": "production"}}', 'in production', false],
+    ['A=b\nPASSWORD="in ner-1"', 'in ner-1', true],
+    ['postgres://app:p%40ss1@db/x', 'p@ss1', true],
+    ['postgres://app:p%40ss1@db/x', 'postgres at db', false],
+    ['user:in;ner-1', 'in;ner-1', true],
+    ["it's in/here", String.raw`'it'"'"'s in/here'`, true],
+    ["it's in/here", String.raw`it\'s\ in\/here`, true],
+    ["it's in/here", String.raw`\x69\x74\x27\x73\x20\x69\x6e\x2f\x68\x65\x72\x65`, true],
+    ["it's in/here", String.raw`\151\164\047\163\040\151\156\057\150\145\162\145`, true],
+    ["it's in/here", String.raw`\i\t\'\s\ \i\n\/\h\e\r\e`, true],
+    ["it's in/here", 'it%27s+in%2fhere', true],
+    ["it's in/here", 'it&#39;s in&#x2f;here', true],
+    ["it's in/here", "it's in/\n   here", true],
+    ["it's in/here", '6974277320696e2f68657265', true],
+    ["it's in/here", 'its in here', false],
   ])('%j is found in %j: %s', (secret, text, isFound) => {
     const finder = createSecretFinder(['zzzzz', secret])
     expect(finder.holds(text)).toBe(isFound)
