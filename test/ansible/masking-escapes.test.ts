@@ -228,6 +228,23 @@ describe('ordinary output', () => {
     )
   })
 
+  test('is not held back for ever when only ends of lines follow what may be the beginning of a secret', async () => {
+    const text = `Secret9${'\n'.repeat(300_000)}`
+    const { pieces, stream } = await hidden(['Secret9word'], text, [100_000, 100_000])
+    expect(pieces.slice(0, 2).reduce((sum, piece) => sum + piece.length, 0)).toBeGreaterThan(100_000)
+    expect(stream.toString()).toBe(text)
+  })
+
+  // Each takes minutes if the time grows with the square of the length.
+  test.each(['\\', '%41', '&', "'", '"', '\\n', '\\a', '\n', '\x1b[', 'aaa"', 'a', '",'])(
+    'of nothing but %j takes no more time for each byte when there is more of it',
+    async (part) => {
+      const text = part.repeat(500_000 / part.length)
+      const { stream } = await hidden(['bbbbbbbbb', `it's "x`], text, new Array<number>(8).fill(60_000))
+      expect(stream.length).toBe(text.length)
+    },
+  )
+
   test('is not held back behind the beginning of a very long secret', async () => {
     const long = Array.from({ length: 40_000 }, (_, at) => String.fromCodePoint(97 + ((at * 7919) % 26))).join('')
     const { pieces } = await hidden([long], long.slice(0, 30_000), [10_000, 10_000])

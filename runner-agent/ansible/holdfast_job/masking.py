@@ -18,6 +18,7 @@ _LONGEST = 4096  # a longer needle is looked for in parts, so that little is hel
 _MAX_NEEDLES = 20000
 _MAX_BLANKS = 8
 _BASE64_WIDTHS = (76, 64)
+_MAX_HELD = 64 * 1024  # no secret has so many ends of lines in it
 _CONTEXT = 4096  # bytes of a line that are read again with its rest, for escapes that began there
 
 
@@ -170,12 +171,16 @@ class Hider:
 
     def _find(self, layer, found):
         if self._inside is not None:
-            found += [(layer.start(start), layer.end(end)) for start, end in self._inside.find(layer.text)]
+            found += [(layer.start(start), layer.end(end)) for start, end in _merged(self._inside.find(layer.text))]
         joined = layer.joined()
+        across = []
         for start, end in self._across.find(joined.text):
             first_break = joined.broken_after(start)
             if first_break is not None and first_break < end and first_break - start < _LEAST_BEFORE_BREAK:
                 start = first_break
+            across.append((start, end))
+        # A word of one letter many times is found at each place of a long run of it.
+        for start, end in _merged(across):
             found += joined.pieces(start, end)
 
 
@@ -196,9 +201,9 @@ def _wait_from(joined, begin, size):
 
 
 def _merged(found):
-    found.sort()
+    """In order; those that touch are one."""
     merged = []
-    for start, end in found:
+    for start, end in sorted(found):
         if merged and start <= merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], end)
         else:
@@ -228,6 +233,8 @@ class StreamHider:
     def _take(self, data, is_last):
         size = len(data)
         spans, keep, hold = (self._hider.spans(data), size, size) if is_last else self._hider.look(data)
+        if size - keep > _MAX_HELD:
+            keep = hold = size
         parts, at = [], self._given
         for start, end in spans:
             if start >= hold:

@@ -20,7 +20,7 @@ _CUT_QUOTES = {b"'": rb"""|'(?:"(?:'"?)?|\\'?)?\Z""", b'"': rb'|"\Z'}
 _QUOTES = {b"'": rb"""|'"'"'|'\\''|''""", b'"': rb'|""'}
 _SIMPLE = {ord("a"): b"\a", ord("b"): b"\b", ord("e"): b"\x1b", ord("f"): b"\f", ord("n"): b"\n", ord("r"): b"\r", ord("t"): b"\t", ord("v"): b"\v"}
 
-_EVERY_LETTER = re.compile(rb"\\\\*[^\\\n][\x80-\xbf]*(?:\\+[^\\\n][\x80-\xbf]*){3}")
+_EVERY_LETTER = re.compile(rb"\\\\{0,7}[^\\\n][\x80-\xbf]{0,3}(?:\\{1,8}[^\\\n][\x80-\xbf]{0,3}){3}")
 _LAST_LETTERS = re.compile(rb"\\[^\\\n]{0,4}\Z")  # more of them may follow
 _MAY_BE_LIST = re.compile(rb"""[A-Za-z0-9_-]["'],""")
 _MAY_BREAK = re.compile(rb"[\n\r\x1b]")

@@ -27,7 +27,7 @@ export function readingsOf(text: string): Set<string> {
     }
   }
   // A backslash before each letter means no escape of a letter.
-  if (/(?:\\+[^\\\n]){4}/.test(text)) readings.add(text.replaceAll(/\\(.)/g, '$1'))
+  if (/(?:\\{1,8}[^\\\n]){4}/.test(text)) readings.add(text.replaceAll(/\\(.)/g, '$1'))
   for (const reading of [...readings]) readings.add(reading.replaceAll(/\\?\r?\n[ \t]*/g, ''))
   return readings
 }
