@@ -165,7 +165,8 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'integer',
     default: '120',
     maximum: 1_000_000,
-    meaning: 'requests a minute of one address to each route that works with passwords and tokens; 0 = no limit',
+    meaning:
+      'requests a minute of one address to each route that works with passwords and tokens, and 25 times as many without a token to all others; 0 = no limit',
   },
   API_TOKEN_MAX_DAYS: {
     kind: 'integer',

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { SOCKET_PATH, SUBPROTOCOL } from '@holdfast/protocol'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { pino } from 'pino'
+import { startControlPlane } from '../../control-plane/src/main.js'
+import { readSettings } from '../../control-plane/src/settings.js'
 import { type ServerOptions, type TestServer, startServer } from '../api/server.js'
 import { maskedFrame } from '../chaos/kit/hostile.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
@@ -14,22 +17,33 @@ import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 /** Many requests arrive on a connection at once. The others are served meanwhile, and every answer comes in its order. */
 const CONNECTIONS = 10
 const EACH = 1500
-const VERSION = 'GET /api/v2/version HTTP/1.1\r\nHost: x\r\n\r\n'
+/** The answer needs nothing else, so it is made at once. Each is a line of the log. */
+const PATH = '/api/v2/not-here'
+const PUBLIC = `GET ${PATH} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-let server: TestServer
-afterEach(() => server.close())
+let server: TestServer | null = null
+afterEach(async () => {
+  await server?.close()
+  server = null
+})
 
 /** @returns how many requests were answered up to now */
 async function started(options: ServerOptions = {}): Promise<() => number> {
   const log: string[] = []
   server = await startServer({ log, ...options })
-  return () => log.filter((line) => line.includes('"/api/v2/version"')).length
+  return countIn(log)
+}
+const countIn = (log: readonly string[]) => () => log.filter((line) => line.includes(`"${PATH}"`)).length
+
+interface To {
+  readonly port?: number
+  readonly isTls?: boolean
 }
 
-async function dial(isTls = false): Promise<{ socket: Socket; text: () => string; isClosed: () => boolean }> {
-  const socket = isTls
-    ? connectTls({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false })
-    : connect(server.port, '127.0.0.1')
+async function dial({ port = server?.port ?? 0, isTls = false }: To = {}) {
+  const socket: Socket = isTls
+    ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    : connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   const parts: string[] = []
   socket.on('data', (data) => parts.push(data.toString('latin1')))
@@ -48,15 +62,15 @@ const idsIn = (text: string) => [...text.matchAll(/^x-request-id: (\S+)\r$/gim)]
 const statusesIn = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))
 
 /** Sends all requests of all connections, without waiting for an answer. */
-async function flood(isTls = false) {
-  const dialled = await Promise.all(Array.from({ length: CONNECTIONS }, () => dial(isTls)))
-  for (const { socket } of dialled) socket.write(VERSION.repeat(EACH))
+async function flood(to: To = {}) {
+  const dialled = await Promise.all(Array.from({ length: CONNECTIONS }, () => dial(to)))
+  for (const { socket } of dialled) socket.write(PUBLIC.repeat(EACH))
   return dialled
 }
 
 /** An answer of /live on its own connection. */
-async function live(isTls = false): Promise<void> {
-  const { socket, text } = await dial(isTls)
+async function live(to: To = {}): Promise<void> {
+  const { socket, text } = await dial(to)
   socket.write('GET /api/v2/live HTTP/1.1\r\nHost: x\r\n\r\n')
   await expect.poll(text, { interval: 1 }).toContain('"live"')
   socket.destroy()
@@ -68,7 +82,7 @@ describe('15,000 requests that were sent at once', () => {
 
   test('delay neither a probe nor a runner for longer than a few of them take', async () => {
     const answered = await started()
-    const address = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
+    const address = `ws://127.0.0.1:${server?.port}${SOCKET_PATH}`
     const runner = await RawAgent.greet(address, newIdentity('before'))
     onTestFinished(() => runner.socket.terminate())
     const dialled = await flood()
@@ -82,6 +96,7 @@ describe('15,000 requests that were sent at once', () => {
     // Each of them is answered, too.
     for (const { text } of dialled) await expect.poll(() => statusesIn(text()).length).toBe(EACH)
     expect(runner.closed).toBeNull()
+    await expect.poll(answered).toBe(CONNECTIONS * EACH)
   })
 
   test('delay a probe no longer over TLS', async () => {
@@ -90,12 +105,16 @@ describe('15,000 requests that were sent at once', () => {
     const files = { HTTPS_CERT: join(folder, 'cert.pem'), HTTPS_KEY: join(folder, 'key.pem') }
     writeFileSync(files.HTTPS_CERT, TEST_CERTIFICATE.cert)
     writeFileSync(files.HTTPS_KEY, TEST_CERTIFICATE.key)
-    // The certificate is only for this test.
-    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
-    onTestFinished(() => void vi.unstubAllEnvs())
-    const answered = await started({ settings: { HTTPS: '1', ...files } })
-    const dialled = await flood(true)
-    await live(true)
+    const environment = { PERSISTENT_PATH: join(folder, 'data'), PORT: '0', HTTPS: '1', AUTH_RATE_LIMIT: '0', ...files }
+    const settings = readSettings({ environment, flags: {}, readFile: () => '' }, false)
+    const lines: string[] = []
+    const log = pino({}, { write: (line: string) => void lines.push(line) })
+    const plane = await startControlPlane(settings, { log })
+    onTestFinished(() => plane.close())
+    const port = Number(new URL(plane.address).port)
+    const answered = countIn(lines)
+    const dialled = await flood({ port, isTls: true })
+    await live({ port, isTls: true })
     expect(answered()).toBeLessThan(FEW)
     for (const { text } of dialled) await expect.poll(() => statusesIn(text()).length).toBe(EACH)
   })
@@ -105,7 +124,7 @@ const json = (length: number, kind = '') => `Content-Type: application/json\r\n$
 const CHUNKED = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n'
 const LOGIN = 'POST /api/v2/auth/login'
 /** A body that looks like requests. */
-const TRICKY = JSON.stringify({ username: 'x', password: `${VERSION}${VERSION}` }).replaceAll('\\r\\n', '\r\n')
+const TRICKY = JSON.stringify({ username: 'x', password: `${PUBLIC}${PUBLIC}` }).replaceAll('\\r\\n', '\r\n')
 const chunks = (text: string, size: number) =>
   [...(text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [])]
     .map((one) => `${one.length.toString(16)}\r\n${one}\r\n`)
@@ -185,10 +204,10 @@ test('a change to WebSocket behind other requests comes after their answers, and
 test('what waits behind a request that is in work stays in the socket', async () => {
   await started()
   const { socket, text } = await dial()
-  const events = `GET /api/v2/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.admin}\r\n\r\n`
+  const events = `GET /api/v2/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server?.admin}\r\n\r\n`
   socket.write(events)
   await expect.poll(text).toContain('text/event-stream')
-  const all = VERSION.repeat(1_000_000)
+  const all = PUBLIC.repeat(1_000_000)
   socket.write(all)
   // Another request shows that the control plane has had its time to read.
   for (let turn = 0; turn < 20; turn += 1) await live()

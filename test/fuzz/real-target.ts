@@ -110,6 +110,8 @@ const UNREACHABLE: readonly string[] = [
 
 function isReachable(operation: Operation, status: number): boolean {
   if (operation.isPublic && status === 401 && operation.method === 'GET') return false
+  // It takes thousands of requests of one stranger.
+  if (status === 429 && operation.method === 'GET') return false
   return !UNREACHABLE.includes(`${operation.key} ${status}`)
 }
 

@@ -62,7 +62,7 @@ export interface AppDependencies {
   readonly version: string
   readonly authentication: Authentication
   readonly trail: AuditTrail
-  /** Requests a minute from one address to each route that works with passwords and tokens; 0: no limit. */
+  /** AUTH_RATE_LIMIT: requests a minute from one address to each route that works with passwords and tokens; 0: no limit. */
   readonly authRateLimit: number
   readonly meters: HttpMeters
   readonly timers: Timers
@@ -120,8 +120,8 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   await app.register(
     async (api) => {
       registerAudit(api, deps.trail)
-      registerAuthentication(api, deps.authentication)
-      await registerRateLimit(api, deps.authRateLimit)
+      const limitStrangers = await registerRateLimit(api, deps.authRateLimit)
+      registerAuthentication(api, deps.authentication, limitStrangers)
       for (const plugin of deps.plugins) await api.register(plugin)
     },
     { prefix },

@@ -93,6 +93,43 @@ describe('too many requests of one address', () => {
   })
 })
 
+describe('too many requests of one address without a token', () => {
+  /** What an address may send, with a limit of its own far above that of a single route. */
+  async function untilRefused(address: string, path: string, options: CallOptions = {}): Promise<number> {
+    for (let count = 0; count < LIMIT * 100; count += 1) {
+      const answer = await from(address, 'GET', path, options)
+      if (answer.status !== 429) continue
+      expect(answer.body.code).toBe('rate_limited')
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      return count
+    }
+    return Infinity
+  }
+
+  test.each<[string, string, CallOptions]>([
+    ['to a public route', '/version', {}],
+    ['to a route that needs a token', '/job', {}],
+    ['with wrong tokens', '/job', { token: 'wrong' }],
+    ['with the cookie of no session', '/profile', { headers: { cookie: 'holdfast_session=wrong' } }],
+  ])(
+    '%s: 429 with Retry-After; probes, sign-ins, other addresses and users are not held up',
+    async (_, path, options) => {
+      const most = await untilRefused('192.0.2.1', path, options)
+      expect(most).toBeGreaterThan(LIMIT * 10)
+      expect(most).toBeLessThan(Infinity)
+      const status = async (address: string, ...call: [string, string, CallOptions?]) =>
+        (await from(address, ...call)).status
+      // The requests to all such routes count together.
+      expect(await status('192.0.2.1', 'GET', '/forms')).toBe(429)
+      for (const probe of ['/live', '/ready']) expect(await status('192.0.2.1', 'GET', probe)).toBe(200)
+      expect(await status('192.0.2.1', 'POST', '/auth/login', { json: right })).toBe(200)
+      expect(await status('192.0.2.1', 'GET', '/profile', { token })).toBe(200)
+      expect(await status('192.0.2.1', 'GET', '/metrics', { token })).toBe(200)
+      expect(await status('192.0.2.2', 'GET', '/version')).toBe(200)
+    },
+  )
+})
+
 test('0 is no limit', async () => {
   const open = await startServer({ settings: { AUTH_RATE_LIMIT: '0' } })
   try {

@@ -75,7 +75,7 @@ async function appWith(route: Route, { keepsReads = false }: { readonly keepsRea
   await app.register(
     async (api) => {
       registerAudit(api, trail)
-      registerAuthentication(api, { bearer: find('b'), browser: find('c'), publicUrl: null })
+      registerAuthentication(api, { bearer: find('b'), browser: find('c'), publicUrl: null }, () => Promise.resolve())
       const { method = 'POST', path = '/user', config = {}, handler = async () => ({ ok: true }), onRequest } = route
       api.route({ method, url: path, config, handler, ...(onRequest ? { onRequest } : {}) })
     },

@@ -54,13 +54,14 @@ function camelCase(word: string): string {
  * service.
  */
 function commonRefusals(method: string, path: string, route: RouteOptions): Record<string, typeof ErrorBody> {
-  const { public: isPublic, rateLimit, duringStop } = route.config ?? {}
+  const { public: isPublic, duringStop, unlimited } = route.config ?? {}
   const statuses: number[] = [500]
   // 403 also for a first password that was not changed, and for an API token without the scope.
   if (!isPublic) statuses.push(401, 403)
-  if (WITH_BODY.includes(method)) statuses.push(400, 413, 415, 429)
+  if (WITH_BODY.includes(method)) statuses.push(400, 413, 415)
   if (path.includes(':')) statuses.push(400)
-  if (rateLimit) statuses.push(429)
+  // For strangers who ask too often.
+  if (!unlimited) statuses.push(429)
   if (!duringStop) statuses.push(503)
   return Object.fromEntries(statuses.map((status) => [status, ErrorBody]))
 }

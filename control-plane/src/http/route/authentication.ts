@@ -3,6 +3,7 @@ import type { Caller } from '../../auth/sessions/caller.js'
 import { type TokenScope, allowsScope } from '../../auth/roles/token-scopes.js'
 import { ForbiddenError, UnauthenticatedError } from '../../errors.js'
 import { callerOf } from './guards.js'
+import type { LimitStrangers } from './rate-limit.js'
 import { sessionCookieOf } from './session-cookie.js'
 
 /** Finds the owner of a bearer token. @throws UnauthenticatedError */
@@ -21,17 +22,36 @@ export interface Authentication {
  * Checks the bearer token, or else the cookie of a browser, first in every route of `scope` that is not marked `config:
  * { public: true }`: before the body is read, the parameters are checked, or the database is asked for objects. It also
  * refuses requests that the scopes of an API token do not allow.
+ * @param limitStrangers called for requests without a valid token
  */
-export function registerAuthentication(scope: FastifyInstance, { bearer, browser, publicUrl }: Authentication): void {
-  scope.addHook('onRequest', async (request) => {
-    if (request.routeOptions.config.public) return
+export function registerAuthentication(
+  scope: FastifyInstance,
+  { bearer, browser, publicUrl }: Authentication,
+  limitStrangers: LimitStrangers,
+): void {
+  async function findCaller(request: FastifyRequest): Promise<Caller> {
     const token = bearerOf(request)
     if (token !== null) request.caller = await bearer(token)
     else {
       const cookie = sessionCookieOf(request, { publicUrl })
       if (cookie !== null) request.caller = await browser(cookie)
     }
-    refuseBounded(request, callerOf(request))
+    return callerOf(request)
+  }
+
+  scope.addHook('onRequest', async (request) => {
+    const { public: isPublic, rateLimit, unlimited } = request.routeOptions.config
+    if (isPublic) {
+      // What handles passwords has a limit of its own.
+      if (!rateLimit && !unlimited) await limitStrangers(request)
+      return
+    }
+    try {
+      refuseBounded(request, await findCaller(request))
+    } catch (error) {
+      if (error instanceof UnauthenticatedError) await limitStrangers(request)
+      throw error
+    }
   })
 }
 

@@ -12,6 +12,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True for the few routes that work without a token. */
     public?: boolean
+    /** True for probes, and for public routes that ask for another proof: strangers may ask there without a limit. */
+    unlimited?: boolean
     /** True for routes that work before a first password is changed. */
     beforePasswordChange?: boolean
     /** The scope that an API token needs; left out: the one that follows from method and path. */

@@ -21,7 +21,7 @@ export function runnerSocketRoute({ hub }: RunnerSocketDependencies): FastifyPlu
       method: 'GET',
       url: path,
       schema: { hide: true },
-      config: { public: true },
+      config: { public: true, unlimited: true },
       wsHandler: (socket, request) => hub.accept(socket, request.ip, request.raw.socket),
       // Without a WebSocket this path has nothing. The answer has the usual error body.
       handler: () => {

@@ -19,8 +19,8 @@ export interface MessageCutter {
 
 /** No request is shorter. So empty lines before a request do not become pieces of their own. */
 const SHORTEST_HEAD = 16
-/** A longer line with the size of a chunk is wrong anyway. */
-const LONGEST_SIZE = 64
+/** Most characters of a line with the size of a chunk that are looked at. */
+const MAX_SIZE_LENGTH = 64
 const LF = 0x0a
 const CR = 0x0d
 
@@ -56,8 +56,8 @@ export function createMessageCutter(): MessageCutter {
       case 'size': {
         const end = data.indexOf(LF)
         const used = end === -1 ? data.length : end + 1
-        if (expected.text.length < LONGEST_SIZE)
-          expected.text += data.toString('latin1', 0, Math.min(used, LONGEST_SIZE))
+        if (expected.text.length < MAX_SIZE_LENGTH)
+          expected.text += data.toString('latin1', 0, Math.min(used, MAX_SIZE_LENGTH))
         if (end !== -1) expected = afterSize(expected.text)
         return { used, isEnd: false }
       }

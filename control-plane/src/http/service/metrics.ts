@@ -31,7 +31,7 @@ export function metricsRoutes(deps: MetricsRoutesDependencies): FastifyPluginAsy
     app.get(
       '/metrics',
       {
-        config: { public: true },
+        config: { public: true, unlimited: true },
         onRequest: requireMonitoring,
         schema: {
           tags: ['monitoring'],
