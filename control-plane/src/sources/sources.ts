@@ -56,7 +56,7 @@ const MAX_OF_SOURCE = 8
  * source, with its error, after the time limit, or because nobody waits for it any more.
  */
 export function createSources(deps: SourcesDependencies): Sources {
-  const { functions, databases, timers, log, limitMs } = deps
+  const { functions, timers, log, limitMs } = deps
   const cache = createAnswerCache(deps.steady)
   const open = createOpenQuestions(timers)
   const turns = createTurns({ most: MAX_OF_SOURCE })
@@ -94,27 +94,10 @@ export function createSources(deps: SourcesDependencies): Sources {
     const source = sourceOf(question)
     const leave = source === null ? null : await turns.take(source, asker.callers, asker.signal)
     try {
-      return await Promise.race([answerOf(question, asker), aborted(asker.signal)])
+      return await Promise.race([answerOf(deps, question, asker), aborted(asker.signal)])
     } finally {
       leave?.()
     }
-  }
-
-  async function answerOf(question: Question, asker: Asker & Work): Promise<unknown> {
-    if (question.kind === 'function') return functions.call(question, asker)
-    if (databases === null) throw new SourceProblem('this service cannot ask databases')
-    refuseForbiddenDatabase(question, asker)
-    const { config, text, values } = question
-    const value = (name: string) => (Object.hasOwn(values, name) ? values[name] : null)
-    const { callers, signal } = asker
-    const { rows, truncated } = await databases
-      .ask({ config, text, value, callers, signal })
-      .catch((error: unknown) => {
-        // The errors of databases are sentences for people.
-        throw new SourceProblem(messageOf(error))
-      })
-    if (truncated) throw new SourceProblem(`the database has more than the ${rows.length} rows that a form may get`)
-    return rows
   }
 
   return {
@@ -137,6 +120,25 @@ export function createSources(deps: SourcesDependencies): Sources {
       await functions.close()
     },
   }
+}
+
+async function answerOf(
+  { functions, databases }: Pick<SourcesDependencies, 'functions' | 'databases'>,
+  question: Question,
+  asker: Asker & Work,
+): Promise<unknown> {
+  if (question.kind === 'function') return functions.call(question, asker)
+  if (databases === null) throw new SourceProblem('this service cannot ask databases')
+  refuseForbiddenDatabase(question, asker)
+  const { config, text, values } = question
+  const value = (name: string) => (Object.hasOwn(values, name) ? values[name] : null)
+  const { callers, signal } = asker
+  const { rows, truncated } = await databases.ask({ config, text, value, callers, signal }).catch((error: unknown) => {
+    // The errors of databases are sentences for people.
+    throw new SourceProblem(messageOf(error))
+  })
+  if (truncated) throw new SourceProblem(`the database has more than the ${rows.length} rows that a form may get`)
+  return rows
 }
 
 /**

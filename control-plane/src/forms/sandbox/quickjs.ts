@@ -133,8 +133,7 @@ function openEvaluator(take: () => ScriptContext, now: number, functions: OwnFun
     ticks = 0
     began = performance.now()
     try {
-      const result = run(contextFor(kind))
-      return resultOf(typeof result === 'string' ? marks.strip(result) : result)
+      return resultOf(run(contextFor(kind)), marks)
     } catch (error) {
       // After a trap of WebAssembly the engine cannot be used any more. Errors of the script itself are plain errors.
       if (error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')) broken = true
@@ -230,8 +229,9 @@ function quoted(value: unknown): string {
   return JSON.stringify(JSON.stringify(value ?? {}))
 }
 
-function resultOf(json: unknown): Evaluated {
-  if (typeof json !== 'string') return { ok: true, value: undefined }
+function resultOf(marked: unknown, marks: OriginMarks): Evaluated {
+  if (typeof marked !== 'string') return { ok: true, value: undefined }
+  const json = marks.strip(marked)
   if (json.length > MAX_RESULT_LENGTH) return { ok: false, reason: 'the result is too large' }
   const value: unknown = JSON.parse(json)
   return isDeeperThan(value, MAX_LEVELS) ? { ok: false, reason: 'the result is nested too deep' } : { ok: true, value }
