@@ -187,7 +187,7 @@ test('a user who types on cancels the earlier questions, and may ask again at on
   // Four of them are held. Whichever comes last is one too many.
   const held = Array.from({ length: 5 }, () => ask(60, gone.signal))
   expect((await Promise.race(held)).status).toBe(429)
-  await waitFor('the source to be asked', () => slow.length > 0)
+  await waitFor('the slow question', () => slow.length > 0)
   gone.abort()
   await Promise.allSettled(held)
   await waitFor('the next evaluation', async () => (await ask(0)).status === 200)
