@@ -1,4 +1,4 @@
-import { createJsonBounds } from '../../control-plane/src/json-bounds.js'
+import { createJsonBounds } from '../../control-plane/src/texts/json-bounds.js'
 
 const MIB = 1024 * 1024
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseRoleConfig } from '../../control-plane/src/auth/roles/role-config.js'
-import { PatternProblem, readPattern } from '../../control-plane/src/pattern-text.js'
+import { PatternProblem, readPattern } from '../../control-plane/src/texts/pattern-text.js'
 
 const nested = (levels: number): string => `${'(?:x'.repeat(levels)}${')?'.repeat(levels)}`
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { expect, test } from 'vitest'
-import { problemWith, readYaml, YamlProblem } from '../../control-plane/src/yaml-text.js'
+import { problemWith, readYaml, YamlProblem } from '../../control-plane/src/texts/yaml-text.js'
 
 const TEXT = `# What this is.
 ---

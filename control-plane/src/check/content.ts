@@ -4,7 +4,7 @@ import { type RoleConfig, parseRoleConfig } from '../auth/roles/role-config.js'
 import { messageOf } from '../errors.js'
 import { checkFormFiles } from '../forms/files/check-form-files.js'
 import type { ControlPlaneSettings } from '../settings.js'
-import { YamlProblem } from '../yaml-text.js'
+import { YamlProblem } from '../texts/yaml-text.js'
 
 /** Reads config.yaml. Null: there is none yet. @throws YamlProblem, or the error of reading */
 export async function readConfig(path: string): Promise<RoleConfig | null> {

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../errors.js'
-import { readJson } from '../json-text.js'
+import { readJson } from '../texts/json-text.js'
 import { DatabaseProblem } from './problem.js'
 
 /** What a MongoDB server is asked: which documents of a collection. */

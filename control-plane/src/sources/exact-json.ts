@@ -1,4 +1,4 @@
-import { readJson } from '../json-text.js'
+import { readJson } from '../texts/json-text.js'
 
 /** A text or a number in JSON. Texts are matched so that the digits in them are not taken for numbers. */
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g

@@ -1,8 +1,8 @@
 import { readFile, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { HoldfastError } from '../errors.js'
-import { readJson } from '../json-text.js'
-import { YamlProblem, readYamlInTurns } from '../yaml-text.js'
+import { readJson } from '../texts/json-text.js'
+import { YamlProblem, readYamlInTurns } from '../texts/yaml-text.js'
 import { SourceProblem } from './question.js'
 
 /** Largest file that a form can read. */

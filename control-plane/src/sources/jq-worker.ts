@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { parentPort } from 'node:worker_threads'
 import { loadJq } from 'jq-wasm'
 import { messageOf } from '../errors.js'
-import { MAX_LEVELS, isDeeperThan } from '../value-levels.js'
+import { MAX_LEVELS, isDeeperThan } from '../texts/value-levels.js'
 import type { JqOrder, JqReport } from './jq-thread.js'
 
 /** Most characters of the results. */

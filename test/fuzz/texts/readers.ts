@@ -6,10 +6,10 @@ import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form
 import { loadQuickJs } from '../../../control-plane/src/forms/sandbox/quickjs.js'
 import { fillScript } from '../../../control-plane/src/forms/values/fill-script.js'
 import { fillText } from '../../../control-plane/src/forms/values/placeholders.js'
-import { readJson } from '../../../control-plane/src/json-text.js'
-import { PatternProblem, readPattern } from '../../../control-plane/src/pattern-text.js'
-import { MAX_LEVELS } from '../../../control-plane/src/value-levels.js'
-import { YamlProblem, readYaml } from '../../../control-plane/src/yaml-text.js'
+import { readJson } from '../../../control-plane/src/texts/json-text.js'
+import { PatternProblem, readPattern } from '../../../control-plane/src/texts/pattern-text.js'
+import { MAX_LEVELS } from '../../../control-plane/src/texts/value-levels.js'
+import { YamlProblem, readYaml } from '../../../control-plane/src/texts/yaml-text.js'
 import type { Door, DrawnText } from './make-text.js'
 
 /** Whether a text became a value, or why not. */

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { readJson, writeJson } from '@holdfast/client'
 import { findInexactNumber, isExactNumeral, parseKept, textOfKept } from '@holdfast/protocol'
 import { expect, test } from 'vitest'
-import { createJsonBounds } from '../../../control-plane/src/json-bounds.js'
-import { readYaml } from '../../../control-plane/src/yaml-text.js'
+import { createJsonBounds } from '../../../control-plane/src/texts/json-bounds.js'
+import { readYaml } from '../../../control-plane/src/texts/yaml-text.js'
 
 const whole = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String)
 const decimal = fc.tuple(fc.bigInt(0n, 10n ** 24n), fc.bigInt(0n, 10n ** 24n)).map(([a, b]) => `${a}.${b}`)

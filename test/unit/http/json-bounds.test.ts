@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createJsonBounds } from '../../../control-plane/src/json-bounds.js'
+import { createJsonBounds } from '../../../control-plane/src/texts/json-bounds.js'
 
 /** What is said about a text that arrives at once: the word of the refusal, or null. */
 function refusalOf(text: string): unknown {

@@ -1,4 +1,4 @@
-import { readPattern } from '../../pattern-text.js'
+import { readPattern } from '../../texts/pattern-text.js'
 import type { Identity } from '../providers/external-users.js'
 import type { Membership } from '../roles/group-names.js'
 import type { OpenIdSettings } from '../roles/provider-config.js'

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { FilterParser } from 'ldapts'
 import { messageOf } from '../../errors.js'
-import { readPattern } from '../../pattern-text.js'
+import { readPattern } from '../../texts/pattern-text.js'
 
 /** A mistake in a section, and its place. */
 export class SectionProblem extends Error {

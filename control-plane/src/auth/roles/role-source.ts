@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { SettingsError } from '@holdfast/protocol'
 import { messageOf } from '../../errors.js'
 import { createPrivateFile } from '../../secrets/secrets.js'
-import { YamlProblem } from '../../yaml-text.js'
+import { YamlProblem } from '../../texts/yaml-text.js'
 import { lastGoodOf } from './last-good-file.js'
 import { FIRST_CONFIG, type RoleConfig, parseRoleConfig } from './role-config.js'
 

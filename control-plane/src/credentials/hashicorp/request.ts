@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { readJson } from '../../json-text.js'
+import { readJson } from '../../texts/json-text.js'
 import { foreignText } from '../../secrets/foreign-text.js'
 
 /** A secret of HashiCorp Vault cannot be read. The message is a sentence for people, without secrets. */

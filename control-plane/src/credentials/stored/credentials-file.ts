@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
 import { atMostEvery } from '../../time/at-most-every.js'
-import { YamlProblem, problemWith, readYaml } from '../../yaml-text.js'
+import { YamlProblem, problemWith, readYaml } from '../../texts/yaml-text.js'
 import { CredentialInput, type OpenCredential, givenOptions, problemOfSecret } from './credential.js'
 
 /** How often the file is looked at while somebody asks, in milliseconds. */

@@ -1,4 +1,4 @@
-import { MAX_LEVELS } from '../../value-levels.js'
+import { MAX_LEVELS } from '../../texts/value-levels.js'
 
 /** A part of the path to the place of a value: a key of an object, or an index of a list. */
 export type PathStep = string | number

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { messageOf } from '../../errors.js'
-import { readPattern } from '../../pattern-text.js'
+import { readPattern } from '../../texts/pattern-text.js'
 import type { Dependency, Field, FieldSource, FieldType, RowMarkers, WizardStep } from './field.js'
 import type { FieldFile, WizardStepFile } from './field-schema.js'
 import { UNSAFE_KEYS, parseModel, parsePath } from './model-path.js'

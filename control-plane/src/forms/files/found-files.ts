@@ -2,7 +2,7 @@ import type { Dirent, Stats } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { messageOf } from '../../errors.js'
-import { MAX_YAML_CHARACTERS } from '../../yaml-text.js'
+import { MAX_YAML_CHARACTERS } from '../../texts/yaml-text.js'
 import type { FormError } from '../form.js'
 
 /** A file or folder that was found, with the facts that show a change. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../time/clock.js'
-import { type YamlText, readYaml, readYamlInTurns } from '../../yaml-text.js'
+import { type YamlText, readYaml, readYamlInTurns } from '../../texts/yaml-text.js'
 import { type FoundFile, YOUNG_MS } from './found-files.js'
 
 interface Known<Content> {

@@ -1,5 +1,5 @@
 import { vaultNeedsOf } from '../../credentials/job/vault-needs.js'
-import { YamlProblem, type YamlText, problemWith, readYaml } from '../../yaml-text.js'
+import { YamlProblem, type YamlText, problemWith, readYaml } from '../../texts/yaml-text.js'
 import { FieldProblem, parseField, parseWizardStep } from '../fields/parse-field.js'
 import type { Form, FormBase, FormError } from '../form.js'
 import { type FormFile, formFile } from './form-schema.js'

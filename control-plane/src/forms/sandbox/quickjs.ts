@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type QuickJSContext, newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
-import { MAX_LEVELS, isDeeperThan } from '../../value-levels.js'
+import { MAX_LEVELS, isDeeperThan } from '../../texts/value-levels.js'
 import type { AskInScript, Evaluated, Evaluator } from '../check/evaluator.js'
 import { callsOwnFunctions } from '../fields/server-functions.js'
 import { type OriginMarks, createOriginMarks } from './origin-marks.js'

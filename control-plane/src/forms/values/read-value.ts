@@ -1,5 +1,5 @@
 import { isExactNumeral } from '@holdfast/protocol'
-import { YamlProblem, readYaml } from '../../yaml-text.js'
+import { YamlProblem, readYaml } from '../../texts/yaml-text.js'
 import type { Field } from '../fields/field.js'
 import { dateExpected, isDateValue } from './read-datetime.js'
 

@@ -11,7 +11,7 @@ import { type BodyShare, createBodyShares } from './body-shares.js'
 import { answerStalledRequest } from './errors.js'
 import { keepHeapSmall } from '../../ground/heap-growth.js'
 import { FORM_TYPE, formFields, isJsonText } from './form-bodies.js'
-import { type JsonBounds, createJsonBounds } from '../../json-bounds.js'
+import { type JsonBounds, createJsonBounds } from '../../texts/json-bounds.js'
 
 /** How long a JSON body may take to arrive, in milliseconds: the default of Node.js for a request. */
 const WHOLE_BODY_MS = 300_000

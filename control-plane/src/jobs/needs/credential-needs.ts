@@ -15,7 +15,7 @@ import type { Form } from '../../forms/form.js'
 import { VaultCredentials } from '../../forms/parse/form-schema.js'
 import { NOTHING_WRONG } from '../../forms/check/report.js'
 import { nearestName } from '../../forms/values/nearest.js'
-import { readPattern } from '../../pattern-text.js'
+import { readPattern } from '../../texts/pattern-text.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { type Playbook, credentialNamesOf, playbookOf } from '../record/playbook.js'
 

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../errors.js'
-import { MAX_LEVELS, isDeeperThan } from '../../value-levels.js'
+import { MAX_LEVELS, isDeeperThan } from '../../texts/value-levels.js'
 
 /**
  * Call this before anything goes through values that came from outside. It goes down level by level without recursion,

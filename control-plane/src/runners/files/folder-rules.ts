@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { plainPlaybookPath } from '@holdfast/protocol'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { YamlProblem, problemWith, readYaml } from '../../yaml-text.js'
+import { YamlProblem, problemWith, readYaml } from '../../texts/yaml-text.js'
 import { type HashedFile, openStamped } from './file-hashes.js'
 import { FOLDER_RULES_FILE, type FolderRules } from './playbook-part.js'
 

@@ -1,6 +1,6 @@
 import { holdsKept, parseKept } from '@holdfast/protocol'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
-import { MAX_LEVELS, isDeeperThan } from '../../value-levels.js'
+import { MAX_LEVELS, isDeeperThan } from '../../texts/value-levels.js'
 import { RESERVED } from './node-data.js'
 
 /** What a playbook published with `set_stats`. */

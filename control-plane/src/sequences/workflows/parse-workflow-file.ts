@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { isSafeRelativePath } from '@holdfast/protocol'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
-import { YamlProblem, type YamlText, problemWith, readYaml } from '../../yaml-text.js'
+import { YamlProblem, type YamlText, problemWith, readYaml } from '../../texts/yaml-text.js'
 import { type ExportedWorkflow, exportOf } from './config-as-code.js'
 import { problemOfLinks } from './links.js'
 import { type NodeFile, type WorkflowFile, nodeFile, workflowFile } from './workflow-schema.js'

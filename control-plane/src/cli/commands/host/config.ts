@@ -33,7 +33,7 @@ async function problemIn(path: string): Promise<{ readonly line: number; readonl
   }
   // Loaded only here: the client commands need nothing of the control plane.
   const { parseRoleConfig } = await import('../../../auth/roles/role-config.js')
-  const { YamlProblem } = await import('../../../yaml-text.js')
+  const { YamlProblem } = await import('../../../texts/yaml-text.js')
   try {
     parseRoleConfig(text)
     return null

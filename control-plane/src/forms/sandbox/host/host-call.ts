@@ -1,4 +1,4 @@
-import { MAX_LEVELS, isDeeperThan } from '../../../value-levels.js'
+import { MAX_LEVELS, isDeeperThan } from '../../../texts/value-levels.js'
 import { type HostIntl } from './intl.js'
 import { HOST_WEB } from './web.js'
 

@@ -1,5 +1,5 @@
 import { isExactNumeral } from '@holdfast/protocol'
-import { InvalidInputError, TooLargeError } from './errors.js'
+import { InvalidInputError, TooLargeError } from '../errors.js'
 import { MAX_LEVELS, MAX_VALUES } from './value-levels.js'
 
 /** The limits of a JSON text, and the word for it in messages. */
