@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
@@ -131,6 +132,8 @@ async function passOver(
     const stale: { row: SealedRow; sealed: Buffer }[] = []
     for (const row of rows) {
       after = row.key
+      // Each value may be megabytes long.
+      await letOthersRun()
       try {
         const sealed = box.sealAnew(row.sealed, ownerOf(row))
         if (sealed) stale.push({ row, sealed })
