@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { SOCKET_PATH, SUBPROTOCOL } from '@holdfast/protocol'
+import type { FastifyPluginAsync } from 'fastify'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { pino } from 'pino'
 import { startControlPlane } from '../../control-plane/src/main.js'
@@ -186,6 +187,28 @@ test('a client that ends its side after its requests gets every answer', async (
   const { socket, text } = await dial()
   socket.end(request('one') + request('two') + request('three'))
   await expect.poll(() => idsIn(text())).toEqual(['one', 'two', 'three'])
+})
+
+test('a client that goes away is noticed, also when its request came before the answer to the one before was over', async () => {
+  const ended: string[] = []
+  let answer: () => void = () => undefined
+  const routes: FastifyPluginAsync = async (scope) => {
+    scope.get('/first', { config: { public: true } }, () => new Promise((resolve) => (answer = () => resolve({}))))
+    scope.get('/second', { config: { public: true } }, (request) => {
+      request.raw.socket.once('close', () => ended.push('second'))
+      ended.push('begun')
+      return new Promise(() => undefined)
+    })
+  }
+  await started({ moreRoutes: [routes] })
+  const { socket } = await dial()
+  socket.write(request('one', 'GET /api/v2/first'))
+  socket.write(request('two', 'GET /api/v2/second'))
+  await live()
+  answer()
+  await expect.poll(() => ended).toEqual(['begun'])
+  socket.destroy()
+  await expect.poll(() => ended).toEqual(['begun', 'second'])
 })
 
 test('a change to WebSocket behind other requests comes after their answers, and loses no bytes', async () => {

@@ -84,25 +84,26 @@ function createReader(socket: Socket, ofServer: { readonly take: TakeBytes[]; re
     if (rest.length > 0) {
       isPaused = true
       socket.pause()
+    } else if (isPaused && !hasEnded) {
+      // At once, because only a socket that is read shows that the client has gone.
+      isPaused = false
+      socket.resume()
     } else if (isPaused && mayRead()) {
       isPaused = false
-      if (hasEnded) passEnd()
-      else socket.resume()
+      passEnd()
     }
   }
 
   /**
-   * The client sends no more, and may have gone. For Node.js this also ends the answer that is in work, so it learns it
-   * after the answers to requests that had arrived before.
+   * The client sends no more. For Node.js this also ends the answer that is in work. If requests wait, Node.js learns
+   * it after their answers.
    */
   function end(): void {
     hasEnded = true
     if (!isPaused) passEnd()
   }
 
-  function passEnd(): void {
-    for (const pass of ofServer.end) pass()
-  }
+  const passEnd = () => ofServer.end.forEach((pass) => pass())
 
   function mayRead(): boolean {
     if (isLeft) return false
