@@ -32,16 +32,18 @@ export interface SettingSources {
   readonly readFile: (path: string) => string
 }
 
-/** Signs of ASCII that are shown, without blanks. A header carries nothing else unchanged. */
-const ONE_WORD = /^[\x21-\x7e]+$/
+/** Signs of ASCII that are shown, and blanks between them. A header carries nothing else unchanged. */
+const SENDABLE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
 /**
  * A token that somebody has to send. One that cannot be sent would never match, and nobody would see why. So it is refused.
  * @throws SettingsError without the token
  */
 export function tokenSetting(name: string, text: string | null): string | null {
-  if (text === null || ONE_WORD.test(text)) return text
-  throw new SettingsError(`${name}: must be one word of printable ASCII signs, without blanks, or nobody can send it`)
+  if (text === null || SENDABLE.test(text)) return text
+  throw new SettingsError(
+    `${name}: must be printable ASCII signs, without a blank at either end, or nobody can send it`,
+  )
 }
 
 /** `RTE_MAX_JOBS` → `rte-max-jobs`. */

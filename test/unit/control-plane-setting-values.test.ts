@@ -122,11 +122,11 @@ test('secrets are long enough at 16 characters, and the first password of the ad
 
 describe('a token that no header can carry is refused, and not shown:', () => {
   const NAMES = ['METRICS_TOKEN', 'VAULT_TOKEN', 'VAULT_NAMESPACE']
-  const BROKEN = [' ', '\t', 'two words', 'trailing ', 'tökèn', 'a\u0000b', 'line\nbreak', 'a\u007fb', '\u{1f512}']
+  const BROKEN = [' ', '\t', ' leading', 'trailing ', 'tökèn', 'a\u0000b', 'line\nbreak', 'a\u007fb', '\u{1f512}']
   test.each(NAMES.flatMap((name) => BROKEN.map((text) => [name, text] as const)))('%s=%j', (name, text) => {
     const vault = { VAULT_ADDR: 'https://vault.example', VAULT_TOKEN: 'right' }
     const given: Record<string, string> = name === 'METRICS_TOKEN' ? { [name]: text } : { ...vault, [name]: text }
-    expect(() => read(given)).toThrow(`${name}: must be one word of printable ASCII signs`)
+    expect(() => read(given)).toThrow(`${name}: must be printable ASCII signs`)
   })
 })
 
@@ -141,7 +141,7 @@ test.each([
     { TRUST_PROXY: 'yes', WEB: 'off' },
     { trustProxy: { hops: 1 }, web: false },
   ],
-  [{ METRICS_TOKEN: 'a-token~' }, { metricsToken: 'a-token~' }],
+  [{ METRICS_TOKEN: 'a token~' }, { metricsToken: 'a token~' }],
   [{ FORM_SSH_CREDENTIAL: 'key' }, { formSsh: { credential: 'key' } }],
   [{ FORMS_LOCALE: 'de-DE' }, { formsLocale: 'de-DE' }],
   [{ DATABASE_URL: 'sqlite:data/x.db' }, { database: { kind: 'sqlite', path: resolve('data/x.db') } }],
