@@ -91,7 +91,8 @@ describe('after a broken edit the last valid roles stay in force', () => {
     ['groups as text', 'roles:\n  - name: admin\n    groups: local/admins\n', /groups must be array/, 3],
     ['a role twice', 'roles:\n  - name: admin\n  - name: x\n  - name: x\n', /two roles named x/, 4],
     ['no admin', 'roles:\n  - name: default\n', /admin is missing/, 2],
-    ['a bomb of aliases', bomb(), /alias/i, 1],
+    // The line from which on there is too much of it.
+    ['a bomb of aliases', bomb(), /more than 50000 values/, 5],
   ])('%s', async (_what, text, reason, line) => {
     covers('role.broken-edit')
     await server.writeConfig(text)

@@ -11,6 +11,7 @@ interface Asked {
   readonly wizard: readonly unknown[]
   readonly values: object
   readonly constants: Readonly<Record<string, unknown>>
+  readonly sentValues: Readonly<Record<string, unknown>>
   readonly isShowing: boolean
 }
 
@@ -70,7 +71,7 @@ function made(
     await ask({ values })
     const [check] = asked
     const source = check?.fields[0]?.source as { expression: string } | undefined
-    return { text: source?.expression, constants: check?.constants }
+    return { text: source?.expression, values: check?.sentValues, constants: check?.constants }
   }
   return { asked, options, ask, bound }
 }
@@ -134,13 +135,14 @@ describe('the placeholders of a text', () => {
     const { bound } = made([server('a $(one) b $(two.deep) c $(one) d')])
     expect(await bound({ one: 1, 'two.deep': '$(three)', two: 'not meant' })).toEqual({
       text: 'a $(__sent_0__) b $(__sent_1__) c $(__sent_2__) d',
-      constants: { __sent_0__: 1, __sent_1__: '$(three)', __sent_2__: 1 },
+      values: { __sent_0__: 1, __sent_1__: '$(three)', __sent_2__: 1 },
+      constants: {},
     })
   })
 
   test('are empty when nothing was sent, and null when null is meant', async () => {
     const { bound } = made([server('$(one) $(two) $(toString)')])
-    expect((await bound({ two: '__null__' })).constants).toEqual({
+    expect((await bound({ two: '__null__' })).values).toEqual({
       __sent_0__: undefined,
       __sent_1__: null,
       __sent_2__: undefined,
@@ -153,7 +155,8 @@ describe('the placeholders of a text', () => {
     })
     expect(await bound({ 'base.url': 'mine', 'list[0]': 2, '__user__.username': 'root', base: 'mine' })).toEqual({
       text: '$(base.url) $(list[0]) $(__user__.username) $(__sent_0__)',
-      constants: { base: { url: 'x' }, list: [1], __sent_0__: undefined },
+      constants: { base: { url: 'x' }, list: [1] },
+      values: { __sent_0__: undefined },
     })
   })
 
@@ -170,6 +173,6 @@ describe('the placeholders of a text', () => {
         deep: { on: true, text: '$(__sent_3__)' },
       },
     })
-    expect(asked[0]?.constants).toEqual({ __sent_0__: 1, __sent_1__: 'h', __sent_2__: 2, __sent_3__: 't' })
+    expect(asked[0]?.sentValues).toEqual({ __sent_0__: 1, __sent_1__: 'h', __sent_2__: 2, __sent_3__: 't' })
   })
 })
