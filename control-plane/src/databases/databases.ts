@@ -87,8 +87,9 @@ export function createDatabases({ credentials, log, limits }: DatabasesDependenc
     const type = typeOf(database, credential)
     if (closed) throw new DatabaseProblem('the service is stopping')
     const rows = gatherRows(limits)
-    const leave = await turns.take(name, query.callers, query.signal)
+    let leave: () => void = () => undefined
     try {
+      leave = await turns.take(name, query.callers, query.signal)
       if (closed) throw new DatabaseProblem('the service is stopping')
       const engine = await engineOf(name, type, targetOf(credential, type))
       await engine.ask(query, rows)

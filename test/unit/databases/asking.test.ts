@@ -157,7 +157,7 @@ describe.each(['pg', 'maria'])('on %s', (name) => {
       config: name,
       text: slow,
       value: () => null,
-      callers: createCallers('ann'),
+      callers: createCallers('bob'),
       signal: stop.signal,
     })
     stop.abort()
@@ -176,7 +176,7 @@ describe.each(['pg', 'maria'])('on %s', (name) => {
       config: name,
       text: slow,
       value: () => null,
-      callers: createCallers('ann'),
+      callers: createCallers('bob'),
       signal: stop.signal,
     })
     const refused = expect(asked).rejects.toThrow(/cannot be asked/)
