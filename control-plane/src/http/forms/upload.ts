@@ -13,8 +13,12 @@ import { readFilePart } from './file-part.js'
 import { callerOf } from '../route/guards.js'
 import { answers } from '../route/schemas.js'
 
-/** A client that sends nothing for so long counts as gone, in milliseconds. */
-const IDLE_MS = 120_000
+/**
+ * A client that sends less than {@link SLOWEST_BYTES} in so many milliseconds is given up. Its upload has space on the disk
+ * that nobody else gets, so it may not last for ever.
+ */
+const WINDOW_MS = 120_000
+const SLOWEST_BYTES = 64 * 1024
 
 const Description = Type.Object(
   {
@@ -83,17 +87,16 @@ export function uploadRoutes(deps: {
         const ending = new AbortController()
         running.add(ending)
         let incoming: IncomingUpload | null = null
-        let moved = true
-        const stopWatching = timers.every(IDLE_MS, () => {
-          if (!moved)
-            ending.abort(new InvalidInputError('upload_stalled', `Nothing came for ${IDLE_MS / 1000} seconds`))
-          moved = false
+        let arrived = SLOWEST_BYTES
+        const stopWatching = timers.every(WINDOW_MS, () => {
+          if (arrived < SLOWEST_BYTES) ending.abort(stalled())
+          arrived = 0
         })
         try {
           const upload = (incoming = await uploads.begin(owner, sizeSaidBy(request)))
           const { headers } = request
           const names = await readFilePart({ headers, body, signal: ending.signal }, (bytes) => {
-            moved = true
+            arrived += bytes.length
             return upload.write(bytes)
           })
           const stored = await upload.finish(owner, names)
@@ -109,6 +112,11 @@ export function uploadRoutes(deps: {
       },
     )
   }
+}
+
+function stalled(): InvalidInputError {
+  const [kib, seconds] = [SLOWEST_BYTES / 1024, WINDOW_MS / 1000]
+  return new InvalidInputError('upload_stalled', `Less than ${kib} KiB of the file came in ${seconds} seconds`)
 }
 
 /** The size of the body if its sender says it, and the smallest size that the file can then have. */
