@@ -72,7 +72,7 @@ function made(columns: string[][], isKept = true) {
   const wait = async (ms: number) => {
     time.ms += ms
     move(ms)
-    await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
   }
   return { rotation, done, wait, changed, count, columns, warnings }
 }

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../errors.js'
 import { checkForm } from '../check/check-form.js'
@@ -5,6 +6,8 @@ import { loadQuickJs } from './quickjs.js'
 import type { CheckOrder, CheckReport, WorkerSettings } from './worker-messages.js'
 
 const MAX_CHARACTERS = 8 * 1024 * 1024
+/** A thread whose heap became so large is ended. One of the largest values leaves such a heap, and V8 would keep it. */
+const MAX_KEPT_HEAP_BYTES = 64 * 1024 * 1024
 
 /**
  * The thread in which launches are checked, one after the other. If something takes too long in here (a script, a
@@ -35,7 +38,7 @@ port.on('message', ({ input }: CheckOrder) => {
       if (made > (input.isShowing ? 2 : 1) * mostOf(input.values)) {
         throw new Error('made far more variables of the values than they are long')
       }
-      const isFit = evaluator.close()
+      const isFit = evaluator.close() && getHeapStatistics().total_heap_size <= MAX_KEPT_HEAP_BYTES
       report({ kind: 'done', result, isFit })
       // While nobody waits.
       if (isFit) open.prepare()
