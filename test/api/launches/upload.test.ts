@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { waitFor } from '../../support/wait.js'
 import { heldTimers } from '../held-timers.js'
 import { type ServerOptions, type TestServer, startServer } from '../server.js'
@@ -326,4 +327,7 @@ test('the documentation describes the request and the answer', async () => {
   const { body } = await server.call('GET', '/docs/json')
   const paths = body.paths as Record<string, { post: { requestBody: { content: object } } }>
   expect(Object.keys(paths['/api/v2/job/upload']?.post.requestBody.content ?? {})).toEqual(['multipart/form-data'])
+  // For readers of YAML, too.
+  const yaml = await server.call('GET', '/docs/yaml')
+  expect(parse(yaml.text)).toEqual(body)
 })

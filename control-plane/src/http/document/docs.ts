@@ -69,6 +69,11 @@ export async function registerDocs(
     transformObject: (document) =>
       'openapiObject' in document ? completeDocument(document.openapiObject) : document.swaggerObject,
   })
+  // JSON is YAML, too. To write the document in other words of YAML keeps everybody waiting for 200 ms.
+  const documentOf = app.swagger.bind(app) as () => object
+  const textOrDocument = (asked?: { readonly yaml?: boolean }) =>
+    asked?.yaml === true ? JSON.stringify(documentOf(), null, 2) : documentOf()
+  app.swagger = textOrDocument as typeof app.swagger
   // The path is given here, because the package looks beside its own code, which is in another place in the bundle.
   const pages = join(dirname(fileURLToPath(import.meta.resolve('@fastify/swagger-ui/package.json'))), 'static')
   await app.register(swaggerUi, {
