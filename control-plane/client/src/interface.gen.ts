@@ -236,8 +236,10 @@ export interface FormEvaluation {
   runs: {
     /** The runner, or that of the first step or node */
     runner: string | null
-    /** Why the job would fail at once */
+    /** Why a launch with these values would be refused, or why its job or a child job would fail at once */
     problem: string | null
+    /** The code with which the launch would be refused. Null: a job would be made */
+    refused: string | null
     /** What the playbook would get, with masks in place of secrets */
     extravars: Record<string, unknown>
   }
@@ -1858,6 +1860,7 @@ export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.
   runs: v.looseObject({
     runner: v.nullable(v.string()),
     problem: v.nullable(v.string()),
+    refused: v.nullable(v.string()),
     extravars: v.record(v.string(), v.unknown()),
   }),
 })
@@ -2929,6 +2932,8 @@ export interface Operations {
       name: string
       body: {
         rawFormData?: Record<string, unknown> | null
+        extravars?: Record<string, unknown> | null
+        credentials?: Record<string, unknown> | null
         /** As in a launch */
         files?: Record<string, unknown> | null
         /** Seconds to wait for the sources that the form asks; default 1 */

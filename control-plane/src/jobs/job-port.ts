@@ -3,7 +3,8 @@
  * `Queries` run inside a write of the caller. So the report of a runner and its effect on the job are one commit.
  */
 
-// How a job goes on or ends.
+// How a job begins, goes on or ends.
+export { storeJob } from './launch/store-job.js'
 export { abandonJob, abortUnstarted, endJob, failJob } from './end/ending.js'
 export { jobOutcomeOf } from './end/outcome.js'
 export { approvedBefore } from './approve/approving.js'

@@ -2,8 +2,9 @@ import type { Caller } from '../auth/sessions/caller.js'
 import type { Clock } from '../time/clock.js'
 import { ConflictError, ForbiddenError, NotFoundError, RefusedValuesError, TooLargeError } from '../errors.js'
 import { withoutDrafts } from '../forms/sent/wizard-drafts.js'
-import { requireMayLaunch } from '../jobs/launch/launch.js'
-import type { LaunchDependencies } from '../jobs/launch/launch.js'
+import { LAUNCHING, type LaunchDependencies } from '../jobs/launch/launch.js'
+import { readLaunchFacts } from '../jobs/launch/launch-facts.js'
+import { planLaunch } from '../jobs/launch/plan-launch.js'
 import { secretsOfLaunch } from '../jobs/launch/launch-passwords.js'
 import {
   type Schedule,
@@ -129,23 +130,32 @@ export function launchOf({ form, values, credentials, isVerbose }: ScheduleWish)
 }
 
 /**
- * Checks that the caller may launch the form, and that the values of the schedule may be stored.
- * @throws what `requireMayLaunch` throws, TooLargeError, RefusedValuesError for values with passwords
+ * Checks that the values of the schedule may be stored, and that a launch with them would not be refused now.
+ * @throws what a launch throws, TooLargeError, RefusedValuesError for values with passwords
  */
 async function requireLaunchable(launching: LaunchDependencies, caller: Caller, wish: ScheduleWish): Promise<void> {
   if (JSON.stringify(wish.values).length > MAX_VALUES) {
     throw new TooLargeError('schedule_too_large', `The values of a schedule may have ${MAX_VALUES} characters`)
   }
-  const { form } = await requireMayLaunch(launching, caller, launchOf(wish))
-  const { subforms } = await launching.forms.contextOf(form)
+  const facts = await readLaunchFacts(launching, caller, launchOf(wish), LAUNCHING)
+  const { form, context } = facts
   const rawFormData = withoutDrafts(form, wish.values, 'with skipped')
-  const secrets = secretsOfLaunch({ form, subforms, rawFormData, extravars: wish.values, checked: [] })
-  if (secrets.values.length === 0) return
-  throw new RefusedValuesError(
-    'schedule_password',
-    'A schedule stores no passwords: leave out the password fields of the form and name a stored credential',
-    { invalid: form.passwordFields.filter((name) => Object.hasOwn(wish.values, name)) },
-  )
+  const secrets = secretsOfLaunch({
+    form,
+    subforms: context.subforms,
+    rawFormData,
+    extravars: wish.values,
+    checked: [],
+  })
+  if (secrets.values.length > 0) {
+    throw new RefusedValuesError(
+      'schedule_password',
+      'A schedule stores no passwords: leave out the password fields of the form and name a stored credential',
+      { invalid: form.passwordFields.filter((name) => Object.hasOwn(wish.values, name)) },
+    )
+  }
+  const planned = await planLaunch(facts)
+  if ('refusal' in planned) throw planned.refusal
 }
 
 function wishOf(schedule: Schedule): ScheduleWish {

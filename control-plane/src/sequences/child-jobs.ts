@@ -3,19 +3,17 @@ import { launcherName } from '../auth/sessions/shown-name.js'
 import type { Credentials } from '../credentials/stored/credentials.js'
 import type { JobValues, JobVault } from '../credentials/job/sealed-values.js'
 import { HoldfastError } from '../errors.js'
-import { failJob } from '../jobs/end/ending.js'
 import { filesOfExtravars } from '../jobs/launch/launch-files.js'
 import { NO_PLAYBOOK } from '../jobs/record/playbook.js'
-import { type PreparedJob, prepareJob } from '../jobs/launch/prepare.js'
-import { prepareSequence } from '../jobs/launch/prepare-sequence.js'
+import { planJob } from '../jobs/launch/plan-job.js'
+import { type SequencePlan, planSequence } from '../jobs/launch/plan-sequence.js'
+import { type PlannedColumns, columnsOf, sealedSecret, storeJob } from '../jobs/launch/store-job.js'
+import { type JobFacts, readCredentials, readRunners } from '../jobs/needs/job-facts.js'
 import { splitVariables } from '../jobs/secrets/secret-values.js'
-import { insertJobSecret } from '../store/jobs/job-secrets.js'
-import { insertJob } from '../store/jobs/new-job.js'
 import type { Runner } from '../store/runners/runners.js'
-import { insertSequence } from '../store/jobs/sequences.js'
 import type { Queries, Store } from '../store/store.js'
 import type { JobType } from '../words/job-type.js'
-import { findJobFiles, linkJobFiles } from '../store/uploads/uploads.js'
+import { findJobFiles } from '../store/uploads/uploads.js'
 import { descriptionOf } from '../uploads/description.js'
 import type { UploadFolder } from '../uploads/upload-folder.js'
 import type { ChildJob, Values } from './kind.js'
@@ -37,11 +35,15 @@ export interface PreparedChildJob {
   readonly identifier: string
   readonly runner: Runner | null
   readonly problem: string | null
-  readonly columns: PreparedJob['columns']
+  readonly columns: PlannedColumns
   /** What is stored apart from the job's row, encrypted; null: nothing. */
   readonly secret: JobValues | null
   /** Not null: the child job is a parent job itself. */
-  readonly sequence: { readonly jobType: JobType; readonly plan: string; readonly nodes: readonly string[] } | null
+  readonly sequence: {
+    readonly jobType: JobType
+    readonly plan: SequencePlan
+    readonly nodes: readonly string[]
+  } | null
   readonly artifacts?: Values | undefined
   /** Who gets notifications of its end, as JSON; null: nobody. */
   readonly notifications: string | null
@@ -65,12 +67,14 @@ export async function prepareChildJob(
   const jobType = job.job_type
   const common = { artifacts, notifications: notifications && JSON.stringify(notifications) }
   try {
-    const nestedSequence = nested && (await prepareSequence(deps, launcher, settings, nested, inputs))
-    const prepared = nestedSequence ?? (await prepareJob(deps, launcher, { settings, ...inputs }))
-    const sequence = nestedSequence && { jobType, ...nestedSequence.sequence }
-    const problem = accountProblem(launcherName(job), launcher) ?? parentProblem ?? prepared.problem
-    const files = await filesOf(deps, job.id, prepared.extravars)
-    return { ...prepared, ...common, identifier, problem, files, sequence }
+    const facts = await factsOf(deps, { settings, nested, ...inputs })
+    const parent = nested && (await planSequence(facts, launcher, settings, nested, inputs))
+    const planned = parent ?? (await planJob(facts, launcher, { settings, ...inputs }))
+    const { runner, secret, extravars } = planned
+    const sequence = parent && { jobType, ...parent.sequence }
+    const problem = accountProblem(launcherName(job), launcher) ?? parentProblem ?? planned.problem
+    const files = await filesOf(deps, job.id, extravars)
+    return { ...common, identifier, runner, secret, problem, files, sequence, columns: await columnsOf(planned) }
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error
     const { shown } = splitVariables(values, secrets)
@@ -81,7 +85,7 @@ export async function prepareChildJob(
       credentials: '{}',
       playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }),
     }
-    const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
+    const sequence = nested && { jobType, plan: { ...launch, plan: nested.plan }, nodes: nested.nodes }
     // Others read this message too, so it must not say "your".
     const problem = error.message.replace(/^Your roles/, `The roles of ${launcherName(job)}`)
     return { ...common, identifier, runner: null, problem, columns, secret: null, files: [], sequence }
@@ -97,31 +101,52 @@ export async function insertChildJob(
   now: number,
 ): Promise<number> {
   const runId = deps.newRunId()
-  const id = await insertJob(queries, {
-    ...part.columns,
-    run_id: runId,
-    form: job.form,
-    target: part.identifier,
-    job_type: part.sequence?.jobType ?? 'ansible',
-    status: 'running',
-    dispatch: part.sequence ? 'driven' : 'queued',
-    start_time: now,
-    user_id: job.user_id,
-    user_name: job.user_name,
-    user_type: job.user_type,
-    parent_id: job.id,
-    password_fields: job.password_fields,
-    approved_manifest: job.approved_manifest,
-    notifications: part.notifications,
+  const { columns, secret, files, sequence, problem } = part
+  const { id } = await storeJob(queries, {
+    row: {
+      ...columns,
+      run_id: runId,
+      form: job.form,
+      target: part.identifier,
+      job_type: sequence?.jobType ?? 'ansible',
+      status: 'running',
+      dispatch: sequence ? 'driven' : 'queued',
+      start_time: now,
+      user_id: job.user_id,
+      user_name: job.user_name,
+      user_type: job.user_type,
+      parent_id: job.id,
+      password_fields: job.password_fields,
+      approved_manifest: job.approved_manifest,
+      notifications: part.notifications,
+    },
+    secret: sealedSecret(deps.vault, runId, { secret }),
+    files,
+    sequence,
+    problem,
   })
-  if (part.secret) {
-    const names = Object.keys(part.secret.variables)
-    await insertJobSecret(queries, id, { sealed: deps.vault.seal(runId, part.secret), names })
-  }
-  await linkJobFiles(queries, id, part.files)
-  if (part.sequence) await insertSequence(queries, id, part.sequence)
-  if (part.problem !== null) await failJob(queries, id, part.problem, now)
   return id
+}
+
+/** What the plan of a child job takes from the database. */
+async function factsOf(
+  { store, credentials }: ChildJobDependencies,
+  job: Pick<ChildJob, 'settings' | 'values' | 'nested'> & {
+    readonly credentials: SequencePlan['credentials']
+    readonly credentialFields: readonly string[]
+  },
+): Promise<JobFacts> {
+  const children = job.nested?.jobs ?? []
+  const settings = [job.settings, ...children.map((child) => child.settings)]
+  return {
+    runnerOf: await readRunners(store.read, settings),
+    hasCredential: await readCredentials(credentials, {
+      settings,
+      values: [job.values, ...children.map((child) => child.values(job.values))],
+      sent: [job.credentials],
+      fields: job.credentialFields,
+    }),
+  }
 }
 
 /** The uploads of the parent job whose paths the child job gets. */

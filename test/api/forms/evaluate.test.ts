@@ -31,7 +31,12 @@ afterAll(() => server.close())
 
 interface Evaluated {
   readonly fields: Readonly<Record<string, object>>
-  readonly runs: { readonly runner: string | null; readonly problem: string | null; readonly extravars: object }
+  readonly runs: {
+    readonly runner: string | null
+    readonly problem: string | null
+    readonly refused: string | null
+    readonly extravars: object
+  }
 }
 
 async function evaluate(rawFormData: object): Promise<Evaluated> {
@@ -50,10 +55,47 @@ test('the answer has for each field what a launch would find: shown or not, valu
     people: { value: 0, errors: [{ type: 'minValue' }] },
   })
   expect(fields.colour).not.toHaveProperty('choices')
-  expect(runs).toMatchObject({ runner: null, problem: "The runner 'nowhere' that the form names is not known" })
+  expect(runs).toMatchObject({
+    runner: null,
+    problem: 'The values of the form are refused (missing: pin; invalid: people; waiting: shown)',
+    refused: 'values_refused',
+  })
   const large = await evaluate({ size: 'large', colour: 'green', pin: 'x', people: 2 })
   expect(large.fields.colour).toMatchObject({ shown: true, choices: ['red', 'blue'], errors: [{ type: 'choice' }] })
   expect(large.runs.extravars).toMatchObject({ size: 'large', order: { people: 2 } })
+})
+
+test('it says why the job would fail, and has all that the playbook would get', async () => {
+  const { runs } = await evaluate({ pin: 'sesame', people: 2 })
+  expect(runs).toEqual({
+    runner: null,
+    problem: "The runner 'nowhere' that the form names is not known",
+    refused: null,
+    extravars: {
+      size: 'small',
+      pin: '********',
+      shown: '********',
+      order: { people: 2 },
+      __playbook__: 'shop.yml',
+      ansibleforms_user: expect.objectContaining({ username: 'ann' }) as object,
+    },
+  })
+  expect((await evaluate({ pin: 'sesame', strange: 1 })).runs).toMatchObject({
+    problem: expect.stringContaining('no field is called strange') as string,
+    refused: 'values_refused',
+  })
+})
+
+test('one user may evaluate four forms at a time, and each that ends makes room', async () => {
+  const json = { rawFormData: { pin: 'x' } }
+  const many = await Promise.all(
+    Array.from({ length: 40 }, () => server.call('POST', '/forms/shop/evaluate', { token: ann, json })),
+  )
+  for (const { status, body } of many) {
+    if (status !== 200) expect([status, body.code]).toEqual([429, 'too_many_evaluations'])
+  }
+  expect(many.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(4)
+  expect((await server.call('POST', '/forms/shop/evaluate', { token: ann, json })).status).toBe(200)
 })
 
 test('passwords never come back, not even inside of other values', async () => {

@@ -4,6 +4,7 @@ import { nextStarts } from '../../../control-plane/src/schedules/times.js'
 import { type TestServer, startServer } from '../server.js'
 
 const FORMS = {
+  'turned.yaml': 'name: Turned\ntype: ansible\nplaybook: hello.yml\nroles: [public]\nfields: []\n',
   'hello.yaml': `
 name: Hello
 type: ansible
@@ -188,7 +189,9 @@ describe('starting', () => {
   })
 
   test('refused values, a blocked account and a removed one start no job, and the schedule says why', async () => {
-    const wrong = await make({ name: 'wrong', form: 'Hello', values: {}, at: inAnHour() })
+    const wrong = await make({ name: 'wrong', form: 'Turned', values: {}, at: inAnHour() })
+    // It asks for more now than when the schedule was made.
+    await server.writeForm('turned.yaml', FORMS['hello.yaml'].replace('Hello', 'Turned'))
     const bob = await server.addUser('bob')
     const eve = await server.addUser('eve')
     const blocked = await make({ ...hello('blocked'), at: inAnHour() }, bob.token)
@@ -230,6 +233,23 @@ describe('starting', () => {
 })
 
 describe('making and changing', () => {
+  test('a schedule whose launch would be refused is refused in the same words, and a change of it, too', async () => {
+    const wish = { name: 'wrong', form: 'Hello', values: {}, at: inAnHour() }
+    const launched = await server.call('POST', '/job', {
+      token: user.token,
+      json: { formName: 'Hello', rawFormData: {} },
+    })
+    const answer = await server.call('POST', '/schedule', { token: user.token, json: wish })
+    expect(answer).toMatchObject({ status: 422, body: launched.body })
+    const id = await make({ ...hello('right'), at: inAnHour() })
+    const json = { values: { greeted: 'x', strange: 1 } }
+    expect(await server.call('PUT', `/schedule/${id}`, { token: user.token, json })).toMatchObject({
+      status: 422,
+      body: { error: expect.stringContaining('no field is called strange') as string },
+    })
+    await server.call('DELETE', `/schedule/${id}`, { token: user.token })
+  })
+
   test('passwords are refused, and so is a time that never comes', async () => {
     const refused = async (json: object) =>
       (await server.call('POST', '/schedule', { token: user.token, json })).body.code

@@ -100,18 +100,18 @@ describe('a,b', () => {
   const has =
     (...known: string[]) =>
     (name: string) =>
-      Promise.resolve(known.includes(name))
+      known.includes(name)
 
-  test('is a, else b', async () => {
-    expect((await chooseCredentials(needs({ k: ' a , b ' }), has('a', 'b'))).needs.credentials).toEqual({ k: 'a' })
-    expect((await chooseCredentials(needs({ k: 'a,b' }), has('b'))).needs.credentials).toEqual({ k: 'b' })
-    expect((await chooseCredentials(needs({}, 'a,b', 'c,a'), has('a'))).needs).toEqual(needs({}, 'a', 'a'))
+  test('is a, else b', () => {
+    expect(chooseCredentials(needs({ k: ' a , b ' }), has('a', 'b')).needs.credentials).toEqual({ k: 'a' })
+    expect(chooseCredentials(needs({ k: 'a,b' }), has('b')).needs.credentials).toEqual({ k: 'b' })
+    expect(chooseCredentials(needs({}, 'a,b', 'c,a'), has('a')).needs).toEqual(needs({}, 'a', 'a'))
   })
 
-  test('is a problem when neither exists, and names them', async () => {
-    const chosen = await chooseCredentials(needs({ k: 'a,b' }, 'gone'), has('x'))
+  test('is a problem when neither exists, and names them', () => {
+    const chosen = chooseCredentials(needs({ k: 'a,b' }, 'gone'), has('x'))
     expect(chosen.problem).toBe("There is none of the credentials 'a', 'b'; There is no credential 'gone'")
-    expect((await chooseCredentials(needs({ k: ' , ' }), has())).problem).not.toBeNull()
+    expect(chooseCredentials(needs({ k: ' , ' }), has()).problem).not.toBeNull()
   })
 
   test('mentions both names', () => {
@@ -188,9 +188,7 @@ describe('the secrets of a job', () => {
 
   test('may be several vault passwords, each with an id; a runner that knows one only does not get the job', async () => {
     const source = { vaultCredentials: ['gone,vault', { name: 'login', id: 'prod' }] }
-    const { needs: chosen } = await chooseCredentials(credentialNeedsOf(source), (name) =>
-      Promise.resolve(Object.hasOwn(known, name)),
-    )
+    const { needs: chosen } = chooseCredentials(credentialNeedsOf(source), (name) => Object.hasOwn(known, name))
     expect(allNames(chosen)).toEqual(['vault', 'login'])
     expect(credentialVariables(chosen)).toEqual({ __vaultCredentials__: ['vault', { id: 'prod', name: 'login' }] })
     expect(await opened(chosen)).toMatchObject({

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ForbiddenError, RefusedValuesError } from '../../../control-plane/src/errors.js'
 import type { AnsibleForm } from '../../../control-plane/src/forms/form.js'
 import { requirePlainNames } from '../../../control-plane/src/jobs/launch/command-words.js'
@@ -8,13 +8,12 @@ import {
   userVariable,
 } from '../../../control-plane/src/jobs/launch/extravars.js'
 import { refuseUnknown, refuseUploads, stricter } from '../../../control-plane/src/jobs/launch/launch-values.js'
-import { prepareJob } from '../../../control-plane/src/jobs/launch/prepare.js'
+import { planJob } from '../../../control-plane/src/jobs/launch/plan-job.js'
 import { requireShallow } from '../../../control-plane/src/jobs/record/depth.js'
 import { MASK } from '../../../control-plane/src/jobs/secrets/masking.js'
 import { refuseMasks } from '../../../control-plane/src/jobs/secrets/sent-masks.js'
 import { uploadProblem } from '../../../control-plane/src/uploads/verify.js'
 import { caller, form } from './launch-parts.js'
-import { outputStore } from './stored-output.js'
 
 const LONGEST = 4096
 
@@ -160,10 +159,9 @@ test.each([
   ['__playbook__', 'a long password.yml'],
   ['__playbookSubPath__', 'x/a long password'],
 ])('a password in %s is refused, because a command line can be read by others', async (key, value) => {
-  const { store, close } = await outputStore()
-  onTestFinished(close)
+  const nothing = { runnerOf: () => ({ runner: null, problem: null }), hasCredential: () => false }
   const launch = (secret: string) =>
-    prepareJob({ store, credentials: { has: () => Promise.resolve(false) } }, caller, {
+    planJob(nothing, caller, {
       settings: form(),
       values: { [key]: value },
       credentialFields: [],
@@ -175,12 +173,9 @@ test.each([
 })
 
 describe('values without a field', () => {
-  const said: object[] = []
-  const log = { warn: (fields: object) => void said.push(fields) }
   const refuse = (unknownFields: 'refuse' | 'warn' | 'ignore', ...names: (readonly [string, string | null])[]) =>
     refuseUnknown(
-      { unknownFields, log },
-      { name: 'f' },
+      unknownFields,
       names.map(([name, nearest]) => ({ name, nearest })),
     )
 
@@ -205,16 +200,11 @@ describe('values without a field', () => {
         },
       })
     }
-    expect(said).toEqual([])
   })
 
-  test('are only logged, or ignored, where the setting says so', () => {
-    refuse('ignore', ['a', null])
-    expect(said.splice(0)).toEqual([])
-    refuse('warn', ['a', null], ['b', 'c'])
-    expect(said.splice(0)).toEqual([{ form: 'f', unknown: ['a', 'b'] }])
-    refuse('warn')
-    expect(said).toEqual([])
+  test('are not refused where the setting says so', () => {
+    expect(() => refuse('ignore', ['a', null])).not.toThrow()
+    expect(() => refuse('warn', ['a', null], ['b', 'c'])).not.toThrow()
   })
 })
 

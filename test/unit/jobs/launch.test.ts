@@ -3,12 +3,9 @@ import type { Caller } from '../../../control-plane/src/auth/sessions/caller.js'
 import { HoldfastError } from '../../../control-plane/src/errors.js'
 import { NOTHING_WRONG } from '../../../control-plane/src/forms/check/report.js'
 import type { Form } from '../../../control-plane/src/forms/form.js'
-import {
-  type LaunchDependencies,
-  type LaunchRequest,
-  launchJob,
-  requireMayLaunch,
-} from '../../../control-plane/src/jobs/launch/launch.js'
+import { type LaunchDependencies, launchJob } from '../../../control-plane/src/jobs/launch/launch.js'
+import type { LaunchRequest } from '../../../control-plane/src/jobs/launch/launch-request.js'
+import { requireMayLaunch } from '../../../control-plane/src/jobs/launch/may-launch.js'
 import { MASK } from '../../../control-plane/src/jobs/secrets/masking.js'
 import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
 import { approvalOf } from '../../../control-plane/src/jobs/record/approval.js'

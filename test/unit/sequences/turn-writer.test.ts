@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JobApproval } from '../../../control-plane/src/jobs/record/approval.js'
 import type { PreparedChildJob } from '../../../control-plane/src/sequences/child-jobs.js'
+import type { SequencePlan } from '../../../control-plane/src/jobs/launch/plan-sequence.js'
 import type { OpenSequence, SequenceEvent } from '../../../control-plane/src/sequences/kind.js'
 import { type ParentJob, type StoredNode, readParentJob } from '../../../control-plane/src/sequences/parent-job.js'
 import { TurnWriter } from '../../../control-plane/src/sequences/turn-writer.js'
@@ -242,7 +243,7 @@ describe('nodes that start', () => {
   })
 
   test('may be parent jobs, which are told', async () => {
-    const sequence = { jobType: 'workflow', plan: PLAN, nodes: ['x', 'y'] } as const
+    const sequence = { jobType: 'workflow', plan: JSON.parse(PLAN) as SequencePlan, nodes: ['x', 'y'] } as const
     const { answer } = await start(part('a'), part('b', { sequence }))
     const child = Number((await nodeOf('b')).subjob_id)
     expect(answer).toEqual([child])

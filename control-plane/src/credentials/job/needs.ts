@@ -1,4 +1,4 @@
-import { type VaultNeed, type VaultNeeds, vaultNamesOf } from './vault-needs.js'
+import { type VaultNeeds, vaultNamesOf } from './vault-needs.js'
 
 /** The credentials that a launch asks for. Each text is a name, or `a,b`, which means a, or b if a does not exist. */
 export interface CredentialNeeds {
@@ -26,34 +26,26 @@ export interface ChosenCredentials {
  * Chooses for each need the first credential that exists. If none exists, the need keeps its text and becomes the
  * problem.
  */
-export async function chooseCredentials(
-  needs: CredentialNeeds,
-  has: (name: string) => Promise<boolean>,
-): Promise<ChosenCredentials> {
+export function chooseCredentials(needs: CredentialNeeds, has: (name: string) => boolean): ChosenCredentials {
   const missing: string[] = []
-  const choose = async (text: string): Promise<string> => {
-    for (const name of namesInList(text)) if (await has(name)) return name
-    missing.push(text)
-    return text
+  const choose = (text: string): string => {
+    const found = namesInList(text).find(has)
+    if (found === undefined) missing.push(text)
+    return found ?? text
   }
-  const orNull = (text: string | null) => (text === null ? null : choose(text))
-  const credentials: Record<string, string> = {}
-  for (const [key, text] of Object.entries(needs.credentials)) credentials[key] = await choose(text)
-  const ansibleCredentials = await orNull(needs.ansibleCredentials)
-  const vaultCredentials = await chooseVaults(needs.vaultCredentials, choose)
+  const { ansibleCredentials, vaultCredentials } = needs
+  const chosen: CredentialNeeds = {
+    credentials: Object.fromEntries(Object.entries(needs.credentials).map(([key, text]) => [key, choose(text)])),
+    ansibleCredentials: ansibleCredentials === null ? null : choose(ansibleCredentials),
+    vaultCredentials: chosenVaults(vaultCredentials, choose),
+  }
   const problem = missing.length === 0 ? null : missing.map(missingCredential).join('; ')
-  return { needs: { credentials, ansibleCredentials, vaultCredentials }, problem }
+  return { needs: chosen, problem }
 }
 
-async function chooseVaults(
-  needs: VaultNeeds | null,
-  choose: (text: string) => Promise<string>,
-): Promise<VaultNeeds | null> {
-  if (needs === null) return null
-  if (typeof needs === 'string') return choose(needs)
-  const chosen: VaultNeed[] = []
-  for (const { id, name } of needs) chosen.push({ id, name: await choose(name) })
-  return chosen
+function chosenVaults(needs: VaultNeeds | null, choose: (text: string) => string): VaultNeeds | null {
+  if (needs === null || typeof needs === 'string') return needs === null ? null : choose(needs)
+  return needs.map(({ id, name }) => ({ id, name: choose(name) }))
 }
 
 /** Every name in the needs. */

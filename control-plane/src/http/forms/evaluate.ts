@@ -53,7 +53,15 @@ const Evaluation = Type.Object(
     ),
     runs: Type.Object({
       runner: nullable(Type.String({ description: 'The runner, or that of the first step or node' })),
-      problem: nullable(Type.String({ description: 'Why the job would fail at once' })),
+      problem: nullable(
+        Type.String({
+          description:
+            'Why a launch with these values would be refused, or why its job or a child job would fail at once',
+        }),
+      ),
+      refused: nullable(
+        Type.String({ description: 'The code with which the launch would be refused. Null: a job would be made' }),
+      ),
       extravars: Type.Record(Type.String(), Type.Unknown(), {
         description: 'What the playbook would get, with masks in place of secrets',
       }),
@@ -78,6 +86,8 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
           params: Type.Object({ name: Type.String() }),
           body: Type.Object({
             rawFormData: Type.Optional(nullable(AnyObject)),
+            extravars: Type.Optional(nullable(AnyObject)),
+            credentials: Type.Optional(nullable(AnyObject)),
             files: Type.Optional(
               nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'As in a launch' })),
             ),
@@ -104,12 +114,14 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
         },
       },
       async (request, reply) => {
-        const { rawFormData, files, wait, showRows } = request.body
+        const { rawFormData, extravars, credentials, files, wait, showRows } = request.body
         // A page closes the request when somebody types on. Then the evaluation must not count for the user any more.
         const signal = clientGone(reply)
         const asked = {
           formName: request.params.name,
           rawFormData: rawFormData ?? {},
+          extravars: extravars ?? {},
+          credentials: credentials ?? {},
           files: files ?? {},
           rowsToShow: showRows ?? [],
           waitMs: (wait ?? 1) * 1000,

@@ -5,7 +5,7 @@ import type { RoleFileProblem } from '../../auth/roles/role-source.js'
 import type { Form, FormError, Forms } from '../../forms/form.js'
 import { FORM_FEATURES, needsOf } from '../../forms/form-needs.js'
 import { mayUseForm } from '../../forms/visibility.js'
-import { requireForm } from '../../jobs/launch/launch.js'
+import { requireForm } from '../../jobs/launch/may-launch.js'
 import { callerOf } from '../route/guards.js'
 import { answers, asList, booleanText, listOf, nullable } from '../route/schemas.js'
 

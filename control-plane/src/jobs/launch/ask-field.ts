@@ -5,7 +5,8 @@ import { findPlaceholders } from '../../forms/values/placeholders.js'
 import { askerOf } from '../needs/asker.js'
 import { requireShallow } from '../record/depth.js'
 import { userVariable } from './extravars.js'
-import { type LaunchDependencies, requireForm } from './launch.js'
+import type { LaunchReading } from './launch-facts.js'
+import { requireForm } from './may-launch.js'
 
 /** Asks for the value of one field, as pages of the product family do. */
 export interface AskFieldRequest {
@@ -30,7 +31,7 @@ const WAIT_MS = 60_000
  * @throws ForbiddenError, NotFoundError, RefusedValuesError with the reason why there is no value
  */
 export async function askField(
-  deps: Pick<LaunchDependencies, 'forms' | 'checks' | 'clock'>,
+  deps: Pick<LaunchReading, 'forms' | 'checks' | 'clock'>,
   caller: Caller,
   request: AskFieldRequest,
 ): Promise<unknown> {

@@ -1,19 +1,17 @@
 import type { Caller } from '../../auth/sessions/caller.js'
-import { TooManyError } from '../../errors.js'
+import { ConflictError, type HoldfastError, TooManyError } from '../../errors.js'
 import type { ShownField, ShownForm } from '../../forms/check/shown-form.js'
 import type { ValidationError } from '../../forms/check/report.js'
-import { withSentPasswords } from '../../forms/sent/passwords.js'
-import { withoutDrafts } from '../../forms/sent/wizard-drafts.js'
-import { askerOf, callerKeyOf } from '../needs/asker.js'
-import { chooseRunner } from '../needs/runner-choice.js'
-import { requireShallow } from '../record/depth.js'
+import { callerKeyOf } from '../needs/asker.js'
+import { requirePlace } from '../limits/places.js'
 import { maskValues } from '../secrets/masking.js'
 import { createSecretFinder } from '../../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets } from '../secrets/secret-values.js'
-import { userVariable } from './extravars.js'
-import { launchFiles } from './launch-files.js'
+import { shownVariables } from './shown-variables.js'
+import { type LaunchFacts, type LaunchReading, readLaunchFacts } from './launch-facts.js'
 import { secretsOfLaunch } from './launch-passwords.js'
-import { type LaunchDependencies, requireMayLaunch } from './launch.js'
+import type { LaunchRequest } from './launch-request.js'
+import { type LaunchPlan, planLaunch } from './plan-launch.js'
 
 /**
  * Most evaluations of one user at the same time. A page sends the next one when it has the answer to the one before.
@@ -21,17 +19,12 @@ import { type LaunchDependencies, requireMayLaunch } from './launch.js'
 const MAX_OF_USER = 4
 
 /** What is filled in so far. */
-export interface EvaluateRequest {
-  readonly formName: string
+export interface EvaluateRequest extends LaunchRequest {
   readonly rawFormData: Readonly<Record<string, unknown>>
-  /** By the key of the file field, the answer to the upload as the client repeats it. */
-  readonly files: Readonly<Record<string, unknown>>
   /** Rows of lists to show, too: each by the names and indexes that lead to it. */
   readonly rowsToShow: readonly (readonly (string | number)[])[]
   /** How long to wait for sources, in milliseconds. The questions to slower sources go on after that. */
   readonly waitMs: number
-  /** Aborted when the caller has closed the request. */
-  readonly signal: AbortSignal
 }
 
 /** Finds what a launch with these values would answer, without launching. */
@@ -44,7 +37,7 @@ export interface FormEvaluation {
 }
 
 /** Makes the part that evaluates forms. It counts the evaluations of each user. */
-export function createFormEvaluation(deps: LaunchDependencies): FormEvaluation {
+export function createFormEvaluation(deps: LaunchReading): FormEvaluation {
   const running = new Map<string, number>()
   return {
     async evaluate(caller, request) {
@@ -65,25 +58,14 @@ export function createFormEvaluation(deps: LaunchDependencies): FormEvaluation {
   }
 }
 
-async function evaluated(deps: LaunchDependencies, caller: Caller, request: EvaluateRequest) {
-  const { store, forms, uploads: folder } = deps
-  requireShallow([request.rawFormData, request.files])
-  const { formName } = request
-  const { form, planned } = await requireMayLaunch(deps, caller, { formName, extravars: {} })
-  const { subforms, constants, functions } = await forms.contextOf(form)
-  const sent = withoutDrafts(form, request.rawFormData, 'without skipped')
-  const whole = { fields: form.fields, wizard: form.wizard, subforms }
-  const named = { files: request.files, values: sent }
-  const { verified: uploads } = await launchFiles({ queries: store.read, folder }, whole, caller, named)
-  const user = userVariable(caller, null)
-  const values = withSentPasswords(form, subforms, sent, {})
-  const check = { ...whole, constants, functions, values, uploads, user }
-  const result = await deps.checks.check(
-    { ...check, now: deps.clock.now(), isShowing: true, rowsToShow: request.rowsToShow },
-    { ...askerOf(caller), mayReuse: true, waitMs: request.waitMs, signal: request.signal },
-  )
-  const { details, extravars, passwords: checked, shown = { fields: {}, steps: {}, rows: [] } } = result
-  const hide = hiding(secretsOfLaunch({ form, subforms, rawFormData: sent, extravars, checked }))
+async function evaluated(deps: LaunchReading, caller: Caller, request: EvaluateRequest) {
+  const { waitMs, rowsToShow, ...launch } = request
+  const facts = await readLaunchFacts(deps, caller, launch, { waitMs, rowsToShow, isShowing: true })
+  const { form, context, check } = facts
+  if (check === null) throw new Error('a form was shown without a check')
+  const { details, extravars, passwords: checked, shown = { fields: {}, steps: {}, rows: [] } } = check
+  const { rawFormData } = facts.request
+  const hide = hiding(secretsOfLaunch({ form, subforms: context.subforms, rawFormData, extravars, checked }))
   const errors = new Map(Object.entries(details.validationErrors))
   const together = (
     fields: ShownForm['fields'],
@@ -103,8 +85,6 @@ async function evaluated(deps: LaunchDependencies, caller: Caller, request: Eval
       fields: together(step.fields, (field) => errors.get(`${name}.${field}`)),
     },
   ])
-  const runners = planned ? planned.jobs.map(({ settings }) => settings) : [form]
-  const choices = await Promise.all(runners.map((settings) => chooseRunner(store.read, settings)))
   return {
     fields: together(shown.fields, (name) => errors.get(name)),
     rows: hide(details.rowErrors) as Record<string, object[]>,
@@ -113,11 +93,44 @@ async function evaluated(deps: LaunchDependencies, caller: Caller, request: Eval
       row,
       fields: together(inRow, (name) => (Object.hasOwn(ofRow, name) ? ofRow[name] : undefined)),
     })),
-    runs: {
-      runner: choices[0]?.runner?.name ?? null,
-      problem: choices.find(({ problem }) => problem !== null)?.problem ?? null,
-      extravars: maskValues(hide(extravars), deps.maskPattern, new Set(form.passwordFields)) as Record<string, unknown>,
-    },
+    runs: await runsOf(deps, facts, hide),
+  }
+}
+
+/** What a launch with these values would do. */
+async function runsOf(deps: LaunchReading, facts: LaunchFacts, hide: Hide) {
+  const planned = await planLaunch(facts)
+  const plan = 'plan' in planned ? planned.plan : null
+  const refusal = 'plan' in planned ? await groupRefusal(deps, facts, planned.plan) : planned.refusal
+  const { form, planned: sequence } = facts.launchable
+  const first = sequence ? sequence.jobs[0]?.settings : form
+  const variables = plan ? plan.job.variables : hide(shownVariables(facts))
+  return {
+    runner: (first && facts.runnerOf(first).runner?.name) ?? null,
+    problem: refusal?.message ?? (plan && problemOf(plan)),
+    refused: refusal?.code ?? null,
+    extravars: maskValues(variables, deps.maskPattern, new Set(form.passwordFields)) as Record<string, unknown>,
+  }
+}
+
+/** Why the job would fail at once, or why one of its child jobs would. */
+function problemOf({ job: { problem, jobs = [] } }: LaunchPlan): string | null {
+  return problem ?? jobs.find((job) => job.problem !== null)?.problem ?? null
+}
+
+/** Why a launch would be refused at this moment because its group is full; null: it would not. */
+async function groupRefusal(
+  { store }: LaunchReading,
+  { form: { concurrency } }: LaunchFacts,
+  { job: { problem } }: LaunchPlan,
+): Promise<HoldfastError | null> {
+  if (concurrency === null || problem !== null) return null
+  try {
+    await requirePlace(store.read, concurrency)
+    return null
+  } catch (error) {
+    if (error instanceof ConflictError) return error
+    throw error
   }
 }
 

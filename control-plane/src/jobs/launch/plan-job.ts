@@ -1,19 +1,16 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
-import type { Insertable } from 'kysely'
 import type { Caller } from '../../auth/sessions/caller.js'
-import type { Credentials } from '../../credentials/stored/credentials.js'
 import type { JobValues } from '../../credentials/job/sealed-values.js'
 import type { CredentialNeeds } from '../../credentials/job/needs.js'
 import { RefusedValuesError } from '../../errors.js'
 import type { JobSettings } from '../../forms/form.js'
 import type { Runner } from '../../store/runners/runners.js'
-import type { JobTable } from '../../store/schema/jobs.js'
-import type { Store } from '../../store/store.js'
 import { credentialVariables, credentialsOfLaunch } from '../needs/credential-needs.js'
+import type { JobFacts } from '../needs/job-facts.js'
 import { playbookVariables } from './extravars.js'
 import type { Playbook } from '../record/playbook.js'
 import { MASK } from '../secrets/masking.js'
-import { chooseRunner, requireRunnerAllowed } from '../needs/runner-choice.js'
+import { requireRunnerAllowed } from '../needs/runner-choice.js'
 import { type SecretFinder, createSecretFinder } from '../../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets, splitVariables } from '../secrets/secret-values.js'
 
@@ -33,38 +30,41 @@ export interface JobInputs {
   readonly secrets: LaunchSecrets
 }
 
-/** A job that can be stored. */
-export interface PreparedJob {
+/** A job as it would be stored. */
+export interface PlannedJob {
   readonly runner: Runner | null
+  /** The name of the runner that was asked for, also when there is none. */
+  readonly runnerName: string | null
   /** Why the job cannot run, if so. It then fails at once with this reason. */
   readonly problem: string | null
-  /**
-   * The extra variables of fields and static properties, in clear. The stored row also has the names of the
-   * credentials.
-   */
+  /** The extra variables of fields and static properties, in clear. */
   readonly extravars: Readonly<Record<string, unknown>>
   /** The same extra variables with masks in place of passwords. */
   readonly shown: Readonly<Record<string, unknown>>
+  /** The same, and the names of the credentials: what is stored with the job. */
+  readonly variables: Readonly<Record<string, unknown>>
   /** What is stored apart from the job's row, encrypted; null: nothing. */
   readonly secret: JobValues | null
-  readonly columns: Pick<Insertable<JobTable>, 'runner_id' | 'runner_name' | 'extravars' | 'credentials' | 'playbook'>
+  /** Names of credentials by variable. */
+  readonly credentials: Readonly<Record<string, string>>
+  readonly playbook: Playbook
 }
 
 /**
- * Chooses the runner, the credentials and the playbook settings of a job.
+ * Plans one job: its runner, its credentials, its variables and its playbook settings. It reads and writes nothing.
  * @throws ForbiddenError, RefusedValuesError
  */
-export async function prepareJob(
-  deps: { readonly store: Pick<Store, 'read'>; readonly credentials: Pick<Credentials, 'has'> },
+export async function planJob(
+  facts: JobFacts,
   launcher: Launcher,
   { settings, values, credentialFields, credentials: sent, secrets }: JobInputs,
-): Promise<PreparedJob> {
-  const choice = await chooseRunner(deps.store.read, settings)
+): Promise<PlannedJob> {
+  const choice = facts.runnerOf(settings)
   requireRunnerAllowed(choice, launcher)
   const { extravars, playbook } = playbookVariables(settings, values, launcher)
   await letOthersRun()
   const wanted = { source: { ...settings }, fields: credentialFields, extravars, sent }
-  const chosen = await credentialsOfLaunch(deps.credentials, launcher, wanted)
+  const chosen = credentialsOfLaunch(facts.hasCredential, launcher, wanted)
   const finder = createSecretFinder(secrets.values)
   requireOffCommandLine(values, finder)
   const { shown, secret } = splitVariables(extravars, secrets)
@@ -74,17 +74,14 @@ export async function prepareJob(
   await letOthersRun()
   return {
     runner: choice.runner,
+    runnerName: choice.runner?.name ?? settings.runner,
     problem: choice.problem ?? (chosen.problem === null ? null : finder.hide(chosen.problem, MASK)),
     extravars,
     shown,
+    variables: { ...shown, ...credentialVariables(needs) },
     secret,
-    columns: {
-      runner_id: choice.runner?.id ?? null,
-      runner_name: choice.runner?.name ?? settings.runner,
-      extravars: JSON.stringify({ ...shown, ...credentialVariables(needs) }),
-      credentials: JSON.stringify(credentials),
-      playbook: JSON.stringify({ ...playbook, ansibleCredentials, vaultCredentials } satisfies Playbook),
-    },
+    credentials,
+    playbook: { ...playbook, ansibleCredentials, vaultCredentials },
   }
 }
 

@@ -1,9 +1,10 @@
 import type { Form } from '../../forms/form.js'
 import { chooseCredentials } from '../../credentials/job/needs.js'
 import { credentialNeedsOf, withLaunchNames } from '../needs/credential-needs.js'
+import type { JobFacts } from '../needs/job-facts.js'
 import { requireVerboseAllowed } from './extravars.js'
 import { NO_PLAYBOOK } from '../record/playbook.js'
-import { type JobInputs, type Launcher, type PreparedJob, prepareJob } from './prepare.js'
+import { type JobInputs, type Launcher, type PlannedJob, planJob } from './plan-job.js'
 import type { PlannedSequence } from '../record/sequence-port.js'
 import { maskSecrets, splitVariables } from '../secrets/secret-values.js'
 import { createSecretFinder } from '../../secrets/secret-finder.js'
@@ -17,23 +18,31 @@ export interface SequencePlan {
   readonly plan: unknown
 }
 
+/** A parent job as it would be stored. */
+export interface PlannedParentJob extends PlannedJob {
+  readonly sequence: { readonly plan: SequencePlan; readonly nodes: readonly string[] }
+  /** Its child jobs, as far as a launch can know them. */
+  readonly jobs: readonly PlannedJob[]
+}
+
 /**
- * Prepares a parent job. Everything that its child jobs may ask for is checked now, with the values of the launch. If
+ * Plans a parent job. Everything that its child jobs may ask for is checked now, with the values of the launch. If
  * something is not allowed, the launch is refused before anything is created. If a runner or a credential is missing,
  * the child job that needs it fails when it starts.
  * @throws ForbiddenError, RefusedValuesError
  */
-export async function prepareSequence(
-  deps: Parameters<typeof prepareJob>[0],
+export async function planSequence(
+  facts: JobFacts,
   launcher: Launcher,
   form: Pick<Form, 'credentials' | 'ansibleCredentials' | 'vaultCredentials'>,
   planned: PlannedSequence,
   launch: Pick<JobInputs, 'values' | 'credentialFields' | 'credentials' | 'secrets'>,
-): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } }> {
+): Promise<PlannedParentJob> {
   const extravars = Object.fromEntries(Object.entries(launch.values).filter(([key]) => key !== '__proto__'))
   requireVerboseAllowed(extravars, launcher)
+  const jobs: PlannedJob[] = []
   for (const { settings, values } of planned.jobs) {
-    await prepareJob(deps, launcher, { ...launch, settings, values: values(extravars) })
+    jobs.push(await planJob(facts, launcher, { ...launch, settings, values: values(extravars) }))
   }
   const variables = [form, ...planned.jobs.map(({ settings }) => settings)].flatMap((one) =>
     Object.keys(one.credentials),
@@ -45,27 +54,27 @@ export async function prepareSequence(
     credentials,
     launch.credentialFields,
   )
-  const chosen = await chooseCredentials(needs, (name) => deps.credentials.has(name))
+  const chosen = chooseCredentials(needs, facts.hasCredential)
   const { shown, secret } = splitVariables(extravars, launch.secrets)
   // A name without a credential may be a password that somebody typed into the wrong field.
   const finder = createSecretFinder(chosen.problem === null ? [] : launch.secrets.values)
   const named = maskSecrets(credentials, finder, new Set(), false) as typeof credentials
   const found = maskSecrets(chosen.needs.credentials, finder, new Set(), false) as typeof credentials
-  const plan: SequencePlan = { credentials: named, credentialFields: launch.credentialFields, plan: planned.plan }
   return {
     runner: null,
+    runnerName: null,
     problem: planned.problem,
     extravars,
     shown,
+    variables: shown,
     secret,
-    columns: {
-      runner_id: null,
-      runner_name: null,
-      extravars: JSON.stringify(shown),
-      credentials: JSON.stringify({ ...found, ...named }),
-      playbook: JSON.stringify(NO_PLAYBOOK),
+    credentials: { ...found, ...named },
+    playbook: NO_PLAYBOOK,
+    sequence: {
+      plan: { credentials: named, credentialFields: launch.credentialFields, plan: planned.plan },
+      nodes: planned.nodes,
     },
-    sequence: { plan: JSON.stringify(plan), nodes: planned.nodes },
+    jobs,
   }
 }
 

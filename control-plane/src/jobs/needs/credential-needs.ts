@@ -18,6 +18,7 @@ import { nearestName } from '../../forms/values/nearest.js'
 import { readPattern } from '../../texts/pattern-text.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { type Playbook, credentialNamesOf, playbookOf } from '../record/playbook.js'
+import type { JobFacts } from './job-facts.js'
 
 const orNull = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -39,8 +40,8 @@ const namesSchema = v.record(v.string(), v.string())
  * result has a `problem`.
  * @throws RefusedValuesError, ForbiddenError
  */
-export async function credentialsOfLaunch(
-  credentials: { has(name: string): Promise<boolean> },
+export function credentialsOfLaunch(
+  has: JobFacts['hasCredential'],
   caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
   launch: {
     readonly source: Readonly<Record<string, unknown>>
@@ -51,10 +52,10 @@ export async function credentialsOfLaunch(
     /** Names by variable, as fields have them or the client sent them. */
     readonly sent: Readonly<Record<string, unknown>>
   },
-): Promise<ChosenCredentials> {
+): ChosenCredentials {
   const { source, fields, extravars, sent } = launch
   const needs = withLaunchNames(credentialNeedsOf(source), extravars, sent, fields)
-  const chosen = await chooseCredentials(needs, (name) => credentials.has(name))
+  const chosen = chooseCredentials(needs, has)
   requireAllowedCredentials(caller, chosen)
   return chosen
 }
@@ -146,12 +147,12 @@ export function requireAllowedCredentials(
  * @param declared variables for which the form accepts a name
  * @throws RefusedValuesError, ForbiddenError
  */
-export async function requireKnownNames(
-  credentials: { has(name: string): Promise<boolean> },
+export function requireKnownNames(
+  has: JobFacts['hasCredential'],
   caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
   declared: ReadonlySet<string>,
   sent: Readonly<Record<string, unknown>>,
-): Promise<void> {
+): void {
   const named = Object.entries(sent).filter(([, name]) => name !== null && name !== '')
   for (const [key] of named) {
     if (declared.has(key)) continue
@@ -164,7 +165,7 @@ export async function requireKnownNames(
   requireAllowedCredentials(caller, { needs, problem: null })
   for (const [key, text] of Object.entries(names)) {
     const one = { ...needs, credentials: { [key]: text } }
-    const { problem } = await chooseCredentials(one, (name) => credentials.has(name))
+    const { problem } = chooseCredentials(one, has)
     if (problem !== null) refuseNames(key, problem)
   }
 }

@@ -7,10 +7,10 @@ import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
 import { credentialFieldsOf } from '../needs/credential-needs.js'
 import { ofClient } from '../launch/extravars.js'
 import { type EarlierLaunch, fieldRoots, passwordsToAskFor } from './relaunch-fields.js'
-import type { LaunchValuesRequest } from '../launch/launch-values.js'
+import type { LaunchRequest } from '../launch/launch-request.js'
 import { holdsMask } from '../secrets/masking.js'
 
-type RelaunchValues = Pick<LaunchValuesRequest, 'extravars' | 'rawFormData' | 'credentials'> & {
+type RelaunchValues = Pick<LaunchRequest, 'extravars' | 'rawFormData' | 'credentials'> & {
   /** See `EarlierJob`. */
   readonly besides: PlainObject | null
 }

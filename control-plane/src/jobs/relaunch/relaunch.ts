@@ -10,8 +10,9 @@ import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
 import { descriptionOf } from '../../uploads/description.js'
 import { requireShallow } from '../record/depth.js'
 import { keptValues, requireFieldValuesAllowed, requireWholeJob, withKeptFiles } from './field-values.js'
-import { type LaunchDependencies, launchJob, requireMayLaunch } from '../launch/launch.js'
+import { type LaunchDependencies, launchJob } from '../launch/launch.js'
 import { stricter, refuseUnknown } from '../launch/launch-values.js'
+import { requireMayLaunch } from '../launch/may-launch.js'
 import { credentialNamesOf, extravarsOf, fieldValuesOf } from '../record/playbook.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
 import { valuesOfRelaunch } from './relaunch-values.js'
@@ -64,8 +65,9 @@ export async function relaunchJob(
 
   const { subforms, constants } = await forms.contextOf(form)
   const changes = withoutDrafts(form, request.values, 'without skipped')
-  if (stricter(dependencies.validation, form.launchValidation) === 'enforce') {
-    refuseUnknown(dependencies, form, unknownNames(form, subforms, changes, Object.keys(constants)))
+  const mode = stricter(dependencies.validation, form.launchValidation)
+  if (mode === 'enforce') {
+    refuseUnknown(dependencies.unknownFields, unknownNames(form, subforms, changes, Object.keys(constants)))
   }
   const whole = await requireWholeJob(store.read, id)
   const files = await findJobFiles(store.read, [id])
@@ -80,7 +82,6 @@ export async function relaunchJob(
     passwordFields: [...form.passwordFields, ...passwordFieldsOf(whole)],
     credentials: credentialNamesOf(whole),
   }
-  const mode = stricter(dependencies.validation, form.launchValidation)
   const { besides, ...values } = valuesOfRelaunch(earlier, changes, { mode, verbose: request.verbose })
   const parts = { fields: form.fields, wizard: form.wizard, subforms }
   const again = filesAgain(parts, files, { changes, files: request.files })

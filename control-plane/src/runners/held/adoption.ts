@@ -1,8 +1,7 @@
 import type { AgentMessage, OrphanDescription } from '@holdfast/protocol'
-import { NO_PLAYBOOK } from '../../jobs/job-port.js'
+import { NO_PLAYBOOK, storeJob } from '../../jobs/job-port.js'
 import { ownKeys } from '../../store/jobs/dispatch.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
-import { insertJob } from '../../store/jobs/new-job.js'
 import { deleteOrphan, findOrphan, noteOrphan, type OrphanReason } from '../../store/jobs/orphans.js'
 import type { Queries } from '../../store/store.js'
 import { findUserByName } from '../../store/accounts/users.js'
@@ -74,7 +73,7 @@ async function insertAdopted(
   const account = launched ? await findUserByName(queries, launched.user_type, launched.user) : null
   const form = reportedText(description?.form ?? '') || 'unknown'
   const said = launched?.time ?? description?.claimed_at ?? now
-  const id = await insertJob(queries, {
+  const row = {
     run_id,
     form,
     status: 'running',
@@ -91,7 +90,8 @@ async function insertAdopted(
     credentials: '{}',
     extravars: JSON.stringify({ ...description?.extravars, ...launched?.masked }),
     playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: description?.playbook ?? '' }),
-  })
+  } as const
+  const { id } = await storeJob(queries, { row })
   await appendServiceLine(queries, id, ADOPTED_LINE)
   return id
 }

@@ -65,6 +65,16 @@ function isAsking({ fields, steps }: FormEvaluation): boolean {
   )
 }
 
+/**
+ * Why a launch would be refused or its job would fail; null: it would not, or the fields say why. Somebody who has not
+ * filled in all fields yet need not read it twice.
+ */
+export function problemBesideFields({ fields, steps, rows, runs }: FormEvaluation): string | null {
+  const verdicts = [fields, ...Object.values(steps).map((step) => step.fields)].flatMap(Object.values<Verdict>)
+  const isAtFields = Object.keys(rows).length > 0 || verdicts.some(({ errors, waiting }) => waiting ?? errors.length)
+  return runs.refused !== null && isAtFields ? null : runs.problem
+}
+
 /** The verdict about a field; null while there is none. */
 export function verdictOf(evaluation: FormEvaluation | null, part: FormPart, field: string): Verdict | null {
   const fields = part.step === null ? evaluation?.fields : evaluation?.steps[part.step]?.fields

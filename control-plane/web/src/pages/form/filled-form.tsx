@@ -69,7 +69,7 @@ export function FilledForm({
         </label>
       )}
       {from !== null && changed.length > 0 && <p>{formWords.changes(changed.join(', '))}</p>}
-      {entries.evaluation && <WillRun runs={entries.evaluation.runs} />}
+      {entries.evaluation && <WillRun evaluation={entries.evaluation} />}
       <div class="buttons">
         {!wizard.isFirst && (
           <button type="button" onClick={wizard.back}>

@@ -1,8 +1,11 @@
 import type { FormEvaluation } from '@holdfast/client'
 import { formWords } from '../../words/en-form.js'
+import { problemBesideFields } from './evaluation.js'
 
 /** What a launch with the present values would run: on which runner, and with which variables. Secrets are masked. */
-export function WillRun({ runs: { runner, problem, extravars } }: { readonly runs: FormEvaluation['runs'] }) {
+export function WillRun({ evaluation }: { readonly evaluation: FormEvaluation }) {
+  const { runner, extravars } = evaluation.runs
+  const problem = problemBesideFields(evaluation)
   return (
     <>
       {problem !== null && <p class="notice bad">{problem}</p>}
