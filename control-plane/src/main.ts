@@ -30,7 +30,7 @@ import { composeSequences } from './sequences/compose.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { type SourceNeeds, composeSources } from './sources/compose.js'
 import { composeStore } from './store/compose.js'
-import type { Store } from './store/store.js'
+import type { RawStore } from './store/store.js'
 import { type Timers, systemTimers } from './time/timers.js'
 import { readTlsFiles, reloadTlsFiles } from './tls-files.js'
 import { type UploadNeeds, composeUploads } from './uploads/compose.js'
@@ -45,7 +45,7 @@ export interface ControlPlaneOverrides {
   readonly random?: (bytes: number) => Buffer
   readonly log?: Logger
   /** Wraps the database that was opened. */
-  readonly store?: (opened: Store) => Store
+  readonly store?: (opened: RawStore) => RawStore
   /** How much work the hash of a password needs. */
   readonly hashCost?: AuthNeeds['hashCost']
   /** Free bytes of a disk. */

@@ -195,13 +195,13 @@ async function fill(path: string): Promise<Filled> {
     }
     const courseId = await store.write('bench.job', (queries) => insertJob(queries, job(5002)))
     const lineEnds = Buffer.alloc(MIB, '\n')
-    await fillResults(store, courseId, {
+    await fillResults(store as Store, courseId, {
       tasks: TASKS,
       hosts: HOSTS,
       output: (task) => (task < 8 ? lineEnds : Buffer.alloc(0)),
     })
     const manyId = await store.write('bench.job', (queries) => insertJob(queries, job(5003)))
-    await fillResults(store, manyId, { tasks: MANY_EVENTS / 1000, hosts: 1000, output: () => Buffer.alloc(0) })
+    await fillResults(store as Store, manyId, { tasks: MANY_EVENTS / 1000, hosts: 1000, output: () => Buffer.alloc(0) })
     return { jobId: id, courseId, manyId }
   } finally {
     await store.close()

@@ -16,6 +16,7 @@ import { type TestServer, startServer } from '../api/server.js'
 import { createTestDatabase } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { newQuickPerson } from './run-cli.js'
+import type { Store } from '../../control-plane/src/store/store.js'
 
 /** A copy of an installation that runs, and what is made of it on either database. */
 const FORM = 'name: Hello\ntype: ansible\nplaybook: hello.yml\nroles: [default]\nfields: []\n'
@@ -123,7 +124,7 @@ describe('backup and restore', () => {
     // Numbers go on behind the highest one that was ever given.
     for (const place of [database.place, back.place]) {
       const store = await openStore(place)
-      expect(await putJob({ store })).toBe(41)
+      expect(await putJob({ store: store as Store })).toBe(41)
       await store.close()
     }
   })

@@ -19,6 +19,7 @@ import { TEST_SERVICE_SOURCE } from '../support/service-identity.js'
 import { createTestDatabase } from '../support/test-database.js'
 import { type PostOffice, createPostOffice } from './post-office.js'
 import { AMPLE } from '../support/ample-limits.js'
+import type { Store } from '../../control-plane/src/store/store.js'
 
 const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}') }
 
@@ -42,7 +43,7 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
   const timers: Timers = { after: (ms, run) => systemTimers.after(ms, run), every: () => () => undefined }
   const nodes = createSharedNode({
-    store,
+    store: store as Store,
     clock,
     timers,
     log,
@@ -55,7 +56,7 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   const raised: LiveName[] = []
   live.subscribe((name) => raised.push(name))
   const dispatcher = createDispatcher({
-    store,
+    store: store as Store,
     clock,
     live,
     log,
@@ -86,7 +87,7 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
         if (broken.isBroken) throw new Error('the database is out of reach')
         return store.read
       },
-    },
+    } as Store,
     openSession: dispatcher.openSession,
     onRevoked: dispatcher.revoked,
   })
@@ -105,7 +106,7 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   let isClosed = false
 
   return {
-    store,
+    store: store as Store,
     nodes,
     /** Makes the database unreadable for what looks after the runners. */
     broken,

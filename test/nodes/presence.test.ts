@@ -7,6 +7,7 @@ import { waitFor } from '../support/wait.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { passLooks } from '../runners/pass-looks.js'
 import { type TestNode, type TwoNodes, startTwoNodes } from './node-fixture.js'
+import type { Store } from '../../control-plane/src/store/store.js'
 
 let two: TwoNodes
 let here: TestNode
@@ -122,6 +123,6 @@ describe('the jobs of a runner', () => {
 })
 
 const passUntil = (isOver: () => Promise<boolean>) =>
-  passLooks(here.store, (ms) => void (here.steady.later += ms), isOver)
+  passLooks(here.store as Store, (ms) => void (here.steady.later += ms), isOver)
 
 const isAbandoned = async (jobId: number) => (await findJob(here.store.read, jobId))?.status === 'abandoned'

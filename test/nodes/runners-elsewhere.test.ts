@@ -10,6 +10,7 @@ import { RawAgent, newIdentity, restarted } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { LOST_MS, type TestNode, type TwoNodes, startTwoNodes } from './node-fixture.js'
+import type { Store } from '../../control-plane/src/store/store.js'
 
 let two: TwoNodes
 let here: TestNode
@@ -147,7 +148,7 @@ describe.each(['with the post', 'while the post is cut'])('%s', (how) => {
     await again.next('resume')
     const { runner } = await here.runnerOf('edge')
     const actions = createOrphanActions({
-      store: here.store,
+      store: here.store as Store,
       live: here.live,
       log: { info: () => undefined },
       decided: (runnerId) => here.dispatcher.orphansDecided(runnerId),

@@ -32,7 +32,7 @@ async function newPlace(kind: Kind): Promise<{ place: DatabasePlace; folder: str
 async function onStore<T>(place: DatabasePlace, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore(place)
   try {
-    return await work(store)
+    return await work(store as Store)
   } finally {
     await store.close()
   }

@@ -15,7 +15,7 @@ let store: Store
 beforeAll(async () => {
   server = await startPostgres()
   proxy = await startFaultyProxy(`http://127.0.0.1:${server.port}`)
-  store = await openStore({ kind: 'postgres', url: proxied('postgres') })
+  store = (await openStore({ kind: 'postgres', url: proxied('postgres') })) as Store
 })
 afterAll(async () => {
   await store.close()

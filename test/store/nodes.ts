@@ -22,13 +22,13 @@ export async function openNodes(count: number): Promise<Nodes> {
   const stores = await Promise.all(Array.from({ length: count }, () => openStore(place)))
   return {
     url,
-    stores,
+    stores: stores as Store[],
     atOnce: (act, turns = 1) =>
       Promise.all(
         Array.from({ length: turns * count }, async (_, turn) => {
           const store = stores[turn % count]
           if (!store) throw new Error('there is no such node')
-          return act(store, turn)
+          return act(store as Store, turn)
         }),
       ),
     async close() {

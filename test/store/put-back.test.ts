@@ -31,7 +31,7 @@ async function runOn(
   const store = await openStore(place)
   const close = await noticeOtherState(place, store, { timers: systemTimers, warn: (text) => warnings.push(text) })
   const id = await databaseIdOf(store)
-  await work(store)
+  await work(store as Store)
   if (end === 'stopped') await close()
   await store.close()
   return { id, warnings }
@@ -155,7 +155,7 @@ describe('a database of PostgreSQL', () => {
         },
         transformResult: ({ result }) => Promise.resolve(result),
       }
-      const cut: Store = { ...store, read: store.read.withPlugin(lost) }
+      const cut = { ...store, read: store.read.withPlugin(lost) } as Store
       const warnings: string[] = []
       await expect(settlePlace(cut, (text) => warnings.push(text))).rejects.toThrow('connection terminated')
       expect([await knownDatabaseId(store.read), warnings]).toEqual([null, []])

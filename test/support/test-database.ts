@@ -52,7 +52,7 @@ export async function openTestStore(folder: string, kind?: DatabasePlace['kind']
       await store.close()
       await database.remove()
     },
-  }
+  } as Store
 }
 
 async function createPostgresDatabase(): Promise<TestDatabase> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../time/clock.js'
 import { ConflictError } from '../errors.js'
 import { appendToChain, chainHashAt, findUnchained, readAuditChain } from '../store/audit/audit-chain.js'
-import type { Store } from '../store/store.js'
+import type { RawStore } from '../store/store.js'
 import { startSweeps } from '../time/sweeps.js'
 import type { Timers } from '../time/timers.js'
 import { chainedText } from './record-text.js'
@@ -38,7 +38,7 @@ export interface AuditChain {
 
 /** Makes the chain of the audit trail. */
 export function createAuditChain(deps: {
-  readonly store: Store
+  readonly store: RawStore
   readonly clock: Clock
   readonly timers: Timers
   readonly log: { warn(fields: object, text: string): void }

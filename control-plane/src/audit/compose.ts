@@ -1,5 +1,5 @@
 import type { Ground } from '../ground/ground.js'
-import type { Store } from '../store/store.js'
+import type { RawStore } from '../store/store.js'
 import { createAuditChain } from './chain.js'
 import { createAuditExport } from './export.js'
 import { createAuditRetention } from './retention.js'
@@ -24,7 +24,7 @@ export type AuditParts = ReturnType<typeof composeAudit>
  * Builds the audit trail: how records are stored, the chain that protects them, where they are sent, and how long they
  * are kept.
  */
-export function composeAudit(ground: Ground, settings: AuditSettings, database: Store) {
+export function composeAudit(ground: Ground, settings: AuditSettings, database: RawStore) {
   const { clock, timers, random, log, onClose } = ground
   const trail = createAuditTrail({ store: database, clock, log, keepsReads: settings.auditReads })
   onClose(() => trail.close())

@@ -2,7 +2,7 @@ import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import { readAuditChain, readChained } from '../store/audit/audit-chain.js'
 import { exportPosition, noteExported, takeExportTurn } from '../store/audit/audit-export.js'
-import type { Store } from '../store/store.js'
+import type { RawStore } from '../store/store.js'
 import { startSweeps } from '../time/sweeps.js'
 import type { Timers } from '../time/timers.js'
 import { chainedText, exportedLine } from './record-text.js'
@@ -37,7 +37,7 @@ export interface AuditExport {
 
 /** Makes the part that sends the audit trail to places outside. */
 export function createAuditExport(deps: {
-  readonly store: Store
+  readonly store: RawStore
   readonly clock: Clock
   readonly timers: Timers
   readonly log: { warn(fields: object, text: string): void; info(fields: object, text: string): void }

@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.js'
 import { deleteAuditBefore } from '../store/audit/audit-chain.js'
-import type { Store } from '../store/store.js'
+import type { RawStore } from '../store/store.js'
 import { type SweepDependencies, type Sweeper, startSweeper } from '../time/sweeps.js'
 
 const SWEEP_EVERY_MS = 60 * 60_000
@@ -13,7 +13,7 @@ const MAX_AT_ONCE = 1000
  */
 export function createAuditRetention(
   deps: SweepDependencies & {
-    readonly store: Store
+    readonly store: RawStore
     readonly clock: Clock
     /** Only records in the chain are removed, so that the rest can still be verified. */
     readonly chain: { sweep(): Promise<void> }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import { type AuditEntry, completeAudit, insertAudit } from '../store/audit/audit.js'
-import type { Store } from '../store/store.js'
+import type { RawStore, Store } from '../store/store.js'
 import type { UserType } from '../words/user-type.js'
 
 /** Most requests whose records wait for the database. Above this, records go to the log only. */
@@ -64,7 +64,7 @@ export interface AuditTrail {
 
 /** What the audit trail needs of other parts. */
 export interface AuditTrailDependencies {
-  readonly store: Store
+  readonly store: RawStore
   readonly clock: Clock
   readonly log: { error(fields: object, text: string): void }
   /** AUDIT_READS. */
@@ -152,7 +152,7 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
   }
 
   return {
-    store: { ...store, write },
+    store: { ...store, write } as Store,
     keepsReads,
     begin(request) {
       const open = new OpenRecord(request, clock.now())

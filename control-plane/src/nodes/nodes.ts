@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.js'
-import type { Store } from '../store/store.js'
+import type { RawStore } from '../store/store.js'
 import type { Timers } from '../time/timers.js'
 import { type Bus, type Post, type PostListener, SILENT_BUS, createBus } from './bus.js'
 import { createPresence } from './presence.js'
@@ -42,7 +42,7 @@ export const SOLE_NODE: Nodes = {
 
 /** One of several nodes on a database. @param openPost opens the connection that carries messages between them */
 export function createSharedNode(deps: {
-  readonly store: Store
+  readonly store: RawStore
   readonly clock: Clock
   readonly timers: Timers
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }

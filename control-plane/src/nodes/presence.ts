@@ -8,7 +8,7 @@ import {
   insertNode,
   listNodes,
 } from '../store/service/nodes.js'
-import type { Store } from '../store/store.js'
+import type { RawStore } from '../store/store.js'
 import type { Timers } from '../time/timers.js'
 import { LOOK_MS, OtherNodes } from './other-nodes.js'
 
@@ -33,7 +33,7 @@ export interface Presence {
  * for the first time counts as alive if its time is not old. Otherwise it counts as alive from its first change on.
  */
 export function createPresence(deps: {
-  readonly store: Store
+  readonly store: RawStore
   readonly clock: Clock
   readonly timers: Timers
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }

@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.js'
 import { type ServiceTime, moveServiceTime, readServiceTime } from '../store/service/service-clock.js'
-import type { Store } from '../store/store.js'
+import type { RawStore } from '../store/store.js'
 
 /**
  * Most milliseconds that count between two looks. If a process was stopped for longer, it did not work during that
@@ -30,7 +30,13 @@ export interface ServiceClock {
  * node counts as long as it looks. When it stops, another one goes on.
  * @param steady a clock that does not jump
  */
-export function createServiceClock({ store, steady }: { readonly store: Store; readonly steady: Clock }): ServiceClock {
+export function createServiceClock({
+  store,
+  steady,
+}: {
+  readonly store: RawStore
+  readonly steady: Clock
+}): ServiceClock {
   let before: { readonly turn: number; readonly at: number } | null = null
   let looking: Promise<number> | null = null
 

@@ -1,6 +1,6 @@
 import type { Ground } from '../ground/ground.js'
 import { type DatabasePlace, holdDatabase, noticeOtherState, openStore } from './open-store.js'
-import type { Store } from './store.js'
+import type { RawStore } from './store.js'
 
 /** What the store needs of the settings. */
 export interface StoreSettings {
@@ -14,7 +14,7 @@ export interface StoreSettings {
 export async function composeStore(
   { clock, timers, log, onClose }: Ground,
   { database }: StoreSettings,
-): Promise<Store> {
+): Promise<RawStore> {
   const warn = (text: string) => log.warn(text)
   const letGo = await holdDatabase(database, clock.now(), warn)
   onClose(letGo)

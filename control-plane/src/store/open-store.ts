@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { ConflictError, messageOf } from '../errors.js'
 import { type Tables, schemaState } from './migrations/index.js'
-import type { Store } from './store.js'
+import type { RawStore } from './store.js'
 import type { Timers } from '../time/timers.js'
 
 /** Where the database is. */
@@ -40,7 +40,7 @@ export async function openStore(
   place: DatabasePlace,
   warn: (text: string) => void = () => undefined,
   tables: Tables = 'brought up to date',
-): Promise<Store> {
+): Promise<RawStore> {
   if (place.kind === 'postgres') {
     return (await import('./postgres/postgres-store.js')).openPostgresStore(place.url, tables)
   }
@@ -53,7 +53,7 @@ export async function openStore(
  */
 export async function noticeOtherState(
   place: DatabasePlace,
-  store: Store,
+  store: RawStore,
   deps: { readonly timers: Timers; readonly warn: (text: string) => void },
 ): Promise<() => Promise<void>> {
   if (place.kind === 'postgres') {
@@ -69,7 +69,7 @@ export async function noticeOtherState(
  * @throws ConflictError when there is no such database, when its file belongs to another user of this host, or when its
  * tables are those of another release; UnavailableError when it cannot be opened
  */
-export async function openStoreBeside(place: DatabasePlace, uid: number | null): Promise<Store> {
+export async function openStoreBeside(place: DatabasePlace, uid: number | null): Promise<RawStore> {
   if (place.kind === 'sqlite') await requireOwnFile(place.path, uid)
   const store = await openStore(place, undefined, 'taken as they are')
   const state = await schemaState(store.read)

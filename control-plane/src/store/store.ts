@@ -8,10 +8,11 @@ import type { Database } from './schema.js'
 export type Queries = Kysely<Database>
 
 /**
- * The database. Reads see only committed data. Writes are functions. Those that wait at the same time are committed
+ * The database as it was opened. Its writes have no record in the audit trail. Only the parts that work for all requests
+ * get it: the trail itself, the nodes, the service clock. Reads see only committed data. Writes are functions. Those that wait at the same time are committed
  * together (group commit), each one completely or not at all.
  */
-export interface Store {
+export interface RawStore {
   readonly read: Queries
   /**
    * Runs `operation` inside a write transaction and resolves after the durable commit. The operation may run more than
@@ -34,4 +35,14 @@ export interface Store {
    */
   limitWaits(ms: number): void
   close(): Promise<void>
+}
+
+declare const audited: unique symbol
+
+/**
+ * The database as the rooms get it: the first write of a request also stores the record of the request in the audit
+ * trail. Only the trail makes one (`audit/trail.ts`), so no room can be given the raw one by mistake.
+ */
+export interface Store extends RawStore {
+  readonly [audited]: true
 }

@@ -12,6 +12,7 @@ import { findJob } from '../../../control-plane/src/store/jobs/jobs.js'
 import { JOB_STATUSES, type JobStatus } from '../../../control-plane/src/words/job-status.js'
 import { caller } from './launch-parts.js'
 import { outputStore } from './stored-output.js'
+import type { Store } from '../../../control-plane/src/store/store.js'
 
 const admin = { ...caller, isAdmin: true }
 
@@ -102,7 +103,7 @@ describe('the end of a job', () => {
       const calls: string[] = []
       const message = await abort(
         {
-          store: db.store,
+          store: db.store as Store,
           live: { changed: (what: string) => void calls.push(`changed ${what}`) } as Parameters<
             typeof abort
           >[0]['live'],

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { Store } from '../../../control-plane/src/store/store.js'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -34,7 +35,7 @@ async function createWatched(isShared = false) {
         if (state.isAway) throw new Error('the database is away')
         return store.read
       },
-    },
+    } as Store,
     registry,
     queue,
     log: pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }),

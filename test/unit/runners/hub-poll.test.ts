@@ -10,6 +10,7 @@ import { createHubPoll } from '../../../control-plane/src/runners/registration/h
 import { createKeyedQueue } from '../../../control-plane/src/runners/registration/connections/keyed-queue.js'
 import { createRegistry } from '../../../control-plane/src/runners/registration/connections/registry.js'
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
+import type { Store } from '../../../control-plane/src/store/store.js'
 
 const LET_GO_MS = 1500
 /** Between two looks; longer than runners are kept without the database. */
@@ -36,7 +37,7 @@ async function createWatched() {
     },
   }
   const poll = createHubPoll({
-    store,
+    store: store as Store,
     registry,
     queue: createKeyedQueue(),
     log: pino({ level: 'silent' }),
@@ -50,7 +51,7 @@ async function createWatched() {
     rmSync(folder, { recursive: true })
   })
   return {
-    store,
+    store: store as Store,
     closed,
     async look() {
       now += BETWEEN_MS

@@ -11,6 +11,7 @@ import type { AgentConnection } from '../../../control-plane/src/runners/socket/
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
 import { holdProcessTimers } from '../../support/held-process-timers.js'
 import { insertTestRunner } from '../../support/runner-rows.js'
+import type { Store } from '../../../control-plane/src/store/store.js'
 
 /** Whether an older process of a runner still runs, here or at another node. The known one has generation 5. */
 const ANSWER_MS = 500
@@ -28,7 +29,7 @@ async function asking(node: string | null, isShared = true) {
   const asked: number[] = []
   let questions = 0
   const rivals = createRivals({
-    store,
+    store: store as Store,
     registry,
     random: (bytes) => Buffer.alloc(bytes, (questions += 1)),
     answerMs: ANSWER_MS,

@@ -117,7 +117,7 @@ test('the last good run is looked for among the last 20,000 jobs of a form, and 
     {}, // 1
     { target: 'b' }, // 2
   )
-  await copyJob(store, 2, 19_999)
+  await copyJob(store as Store, 2, 19_999)
   const job = { form: 'f', target: 'a', job_type: 'ansible', parent_id: null } as const
   expect(await findLastGoodRun(store.read, { ...job, id: 20_001 }, null)).toBe(1)
   expect(await findLastGoodRun(store.read, { ...job, id: 20_002 }, null)).toBeNull()

@@ -9,6 +9,7 @@ import { sealOpenJobs } from '../../../control-plane/src/jobs/secrets/carried-ov
 import { findJobSecrets } from '../../../control-plane/src/store/jobs/job-secrets.js'
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
 import { secretsIn } from '../../support/secret-search.js'
+import type { Store } from '../../../control-plane/src/store/store.js'
 
 const SECRETS = { pin: 'correct-horse-4711' }
 const EXTRAVARS = {
@@ -44,7 +45,7 @@ test('passwords of an older release are removed from the rows of its jobs: ended
   const after = await openSqliteStore(path)
   onTestFinished(() => after.close())
   const vault = createJobVault(createSecretBox('a secret that only this test uses'))
-  expect([await sealOpenJobs(after, vault), await sealOpenJobs(after, vault)]).toEqual([1, 0])
+  expect([await sealOpenJobs(after as Store, vault), await sealOpenJobs(after as Store, vault)]).toEqual([1, 0])
   const jobs = await after.read.selectFrom('job').selectAll().orderBy('id').execute()
   expect(secretsIn(JSON.stringify(jobs), SECRETS)).toEqual([])
   const shown = {

@@ -28,7 +28,7 @@ beforeEach(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-mark-'))
   path = join(folder, 'holdfast.db')
   mark = `${path}-mark`
-  store = await openSqliteStore(path)
+  store = (await openSqliteStore(path)) as Store
   return async () => {
     await store.close()
     rmSync(folder, { recursive: true })

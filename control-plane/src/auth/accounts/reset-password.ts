@@ -4,13 +4,13 @@ import { ConflictError, NotFoundError } from '../../errors.js'
 import { deleteSessionsOfUser } from '../../store/accounts/sessions.js'
 import { findUserByName, updateUser } from '../../store/accounts/users.js'
 import { insertAudit } from '../../store/audit/audit.js'
-import type { Store } from '../../store/store.js'
+import type { RawStore } from '../../store/store.js'
 import type { Passwords } from '../sign-in/passwords.js'
 import { forgetGuesses } from '../sign-in/sign-in.js'
 
 /** What a reset needs of other parts. */
 export interface ResetDependencies {
-  readonly store: Store
+  readonly store: RawStore
   readonly passwords: Passwords
   readonly clock: Clock
 }

@@ -1,17 +1,17 @@
 import { UnavailableError } from '../../errors.js'
 import type { GroupCommit } from './group-commit.js'
 import { schemaState } from '../migrations/index.js'
-import type { Queries, Store } from '../store.js'
+import type { Queries, RawStore } from '../store.js'
 
 /**
- * Makes the check whether the database works, for {@link Store.check}.
+ * Makes the check whether the database works, for {@link RawStore.check}.
  * @param probe a write that changes nothing and shows whether writing is possible
  */
 export function createStoreCheck(
   read: Queries,
   commits: GroupCommit<Queries>,
   probe: (queries: Queries) => Promise<unknown>,
-): Store['check'] {
+): RawStore['check'] {
   let probing = false
   const probeSoon = () => {
     if (probing) return

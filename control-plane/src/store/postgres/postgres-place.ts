@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { UnavailableError } from '../../errors.js'
 import { knownDatabaseId, renewDatabaseId } from '../service/database-id.js'
-import type { Store } from '../store.js'
+import type { RawStore } from '../store.js'
 
 /** How many digits of its hash stand for a place. */
 const DIGITS = 16
@@ -13,7 +13,7 @@ const DIGITS = 16
  * ends with a word for all of this. A standby that takes over has a new timeline as well: a new id does no harm then.
  * @throws UnavailableError when the server does not answer
  */
-export async function settlePlace(store: Store, warn: (text: string) => void): Promise<void> {
+export async function settlePlace(store: RawStore, warn: (text: string) => void): Promise<void> {
   const place = await placeOf(store)
   const known = await knownDatabaseId(store.read)
   if (known !== null && (place === null || known.endsWith(`.${place}`))) return
@@ -27,7 +27,7 @@ export async function settlePlace(store: Store, warn: (text: string) => void): P
 }
 
 /** Null: the server refuses to say it to this user. A server that does not answer at all has not refused. */
-async function placeOf(store: Store): Promise<string | null> {
+async function placeOf(store: RawStore): Promise<string | null> {
   try {
     const { rows } = await sql<{ place: string }>`
       select concat_ws('/', (select system_identifier from pg_control_system()),

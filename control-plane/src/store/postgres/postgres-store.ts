@@ -13,7 +13,7 @@ import { createWriteMarks } from './postgres-marks.js'
 import { postgresConfigOf } from './postgres-url.js'
 import type { Database } from '../schema.js'
 import { createStoreCheck } from '../engine/store-check.js'
-import type { Store } from '../store.js'
+import type { RawStore } from '../store.js'
 
 /** Connections for reads. Writes have one more, and a second one to find out about a lost commit. */
 const READERS = 6
@@ -37,7 +37,7 @@ const OPEN_MS = 30_000
  * they were given.
  * @throws UnavailableError when the server cannot be reached or refuses
  */
-export async function openPostgresStore(url: string, tables: Tables = 'brought up to date'): Promise<Store> {
+export async function openPostgresStore(url: string, tables: Tables = 'brought up to date'): Promise<RawStore> {
   const config = postgresConfigOf(url)
   if (tables === 'brought up to date') await migrateWhenThere(config)
   const reading = createConnections(config, 'read', READERS)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Queries, Store } from '../store.js'
+import type { Queries, RawStore } from '../store.js'
 
 const ROW = 1
 
@@ -8,7 +8,7 @@ const ROW = 1
  * It uses the numbers again that were given after the backup. Because of the new id, everybody who follows something by
  * its numbers begins again.
  */
-export async function databaseIdOf(store: Store): Promise<string> {
+export async function databaseIdOf(store: RawStore): Promise<string> {
   return (await knownDatabaseId(store.read)) ?? (await renewDatabaseId(store, null))
 }
 
@@ -24,7 +24,7 @@ export async function knownDatabaseId(queries: Queries): Promise<string | null> 
  * @param place a word for where the database is, for the end of the id
  * @returns the id that it has now
  */
-export function renewDatabaseId(store: Store, known: string | null, place: string | null = null): Promise<string> {
+export function renewDatabaseId(store: RawStore, known: string | null, place: string | null = null): Promise<string> {
   return store.write('service.name-database', async (queries) => {
     const now = await knownDatabaseId(queries)
     if (now !== null && now !== known) return now

@@ -5,7 +5,7 @@ import * as v from 'valibot'
 import { messageOf } from '../../errors.js'
 import type { Timers } from '../../time/timers.js'
 import { knownDatabaseId, renewDatabaseId } from '../service/database-id.js'
-import type { Store } from '../store.js'
+import type { RawStore } from '../store.js'
 
 /** How often it is looked whether numbers were given, in milliseconds. */
 const LOOK_MS = 1000
@@ -40,7 +40,7 @@ export interface NumberMark {
  */
 export async function keepNumberMark(
   path: string,
-  store: Store,
+  store: RawStore,
   { timers, warn }: { readonly timers: Timers; readonly warn: (text: string) => void },
 ): Promise<NumberMark> {
   const markPath = `${path}-mark`
@@ -117,7 +117,7 @@ async function writeMark(markPath: string, text: string): Promise<void> {
   }
 }
 
-async function givenNumbers(store: Store): Promise<Numbers> {
+async function givenNumbers(store: RawStore): Promise<Numbers> {
   const { rows } = await sql<{
     name: string
     seq: number

@@ -17,7 +17,7 @@ import { openHandle } from './sqlite-handle.js'
 import { type Handles, openHandles } from './sqlite-handles.js'
 import type { Statements } from './sqlite-statements.js'
 import { createStoreCheck } from '../engine/store-check.js'
-import type { Store } from '../store.js'
+import type { RawStore } from '../store.js'
 
 /** Number of handles that serve reads in turn, so that one long query does not delay the others. */
 const READERS = 2
@@ -45,7 +45,7 @@ export async function openSqliteStore(
   path: string,
   warn: (text: string) => void = () => undefined,
   tables: Tables = 'brought up to date',
-): Promise<Store> {
+): Promise<RawStore> {
   await keepFilePrivate(path, warn)
   // The first opening may have to wait for other processes. A later one is tried again by the next caller that needs
   // it.
@@ -104,7 +104,7 @@ async function openAll(path: string, mostMs: number): Promise<Statements[]> {
   }
 }
 
-function createStore(handles: Handles, commits: GroupCommit<Kysely<Database>>): Store {
+function createStore(handles: Handles, commits: GroupCommit<Kysely<Database>>): RawStore {
   const read = new Kysely<Database>({ dialect: createSqliteDialect(handles.readers.map(asReader)) })
   return {
     read,
