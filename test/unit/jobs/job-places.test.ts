@@ -229,8 +229,11 @@ describe('a list of jobs', () => {
     runners: { connectionsOf: () => Promise.resolve(new Map()) },
   })
   const request = (form: string, records?: number): ListRequest => {
-    const none = { user: undefined, userType: undefined, runner: undefined, waiting: false }
-    return { ...none, form, records: records === undefined ? undefined : String(records) }
+    return {
+      waiting: false,
+      filter: { values: { form } },
+      records: records === undefined ? undefined : String(records),
+    }
   }
 
   test('of 1000 jobs has a tag, and one of 1001 jobs has none', async () => {

@@ -21,13 +21,8 @@ const admin: Caller = { ...caller, id: 1, isAdmin: true }
 const ann: Caller = { ...caller, id: 7, username: 'ann', roles: [] }
 const ops: Caller = { ...caller, id: 8, username: 'ben', roles: ['ops'] }
 
-const NO_FILTER: ListRequest = {
-  records: undefined,
-  user: undefined,
-  userType: undefined,
-  runner: undefined,
-  waiting: false,
-}
+const NO_FILTER: ListRequest = { records: undefined, waiting: false, filter: {} }
+type Asked = ListRequest['filter'] & Partial<Pick<ListRequest, 'records' | 'waiting'>>
 const APPROVAL = awaitedApproval(
   { title: null, message: null, roles: ['ops'], notifications: [], allowSelf: false },
   {},
@@ -57,8 +52,8 @@ async function made(listSize = 100) {
       await insertAwaitedApproval(queries, id, { roles: ['ops'], allowSelf: false })
       return id
     },
-    async list(who: Caller, asked: Partial<ListRequest> = {}) {
-      const { records, next } = await readRecords(reading, who, { ...NO_FILTER, ...asked })
+    async list(who: Caller, { records: most, waiting = false, ...filter }: Asked = {}) {
+      const { records, next } = await readRecords(reading, who, { records: most, waiting, filter })
       return { ids: records.part(0, records.count).map(({ id }) => id), next }
     },
   }
@@ -69,11 +64,11 @@ describe('a list of jobs', () => {
     const { add, list } = await made()
     const usual = { form: 'f', runner_name: 'one', held_epoch: 3, start_time: 100 } as const
     const all = await add(usual)
-    const others: [Partial<ListRequest>, Partial<NewJob>][] = [
-      [{ form: 'f' }, { form: 'g' }],
+    const others: [Asked, Partial<NewJob>][] = [
+      [{ values: { form: 'f' } }, { form: 'g' }],
       [{ statuses: ['running'] }, { status: 'failed', dispatch: 'done' }],
-      [{ user: 'ann' }, { user_name: 'cem' }],
-      [{ user: 'ann', userType: 'local' }, { user_type: 'ldap' }],
+      [{ user: { name: 'ann', type: 'local' } }, { user_name: 'cem' }],
+      [{ user: { name: 'ann', type: 'local' } }, { user_type: 'ldap' }],
       [{ runner: 'one' }, { runner_name: 'two' }],
       [{ parts: false }, { parent_id: all }],
       [{ startedFrom: 100 }, { start_time: 99 }],
@@ -97,7 +92,7 @@ describe('a list of jobs', () => {
     expect(await list(admin, { before: ids[1] })).toEqual({ ids: ids.slice(2), next: null })
     expect(await list(admin, { records: '3' })).toEqual({ ids, next: ids[2] })
     expect(await list(admin, { records: '4' })).toEqual({ ids, next: null })
-    expect(await list(admin, { form: 'none' })).toEqual({ ids: [], next: null })
+    expect(await list(admin, { values: { form: 'none' } })).toEqual({ ids: [], next: null })
   })
 
   test('has for who does not see all jobs their own, and those that they may approve, newest first', async () => {

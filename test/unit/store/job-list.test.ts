@@ -51,7 +51,7 @@ describe('a list of jobs', () => {
     ['a runner that had them', { runner_name: 'one', held_epoch: 0 }, { runner_name: 'one' }, { runner: 'one' }],
     ['another runner', { runner_name: 'one', held_epoch: 1 }, { runner_name: 'two', held_epoch: 1 }, { runner: 'one' }],
     ['statuses', { status: 'failed' }, {}, { statuses: ['failed', 'aborted'] }],
-    ['a form', { form: 'g' }, {}, { form: 'g' }],
+    ['a form', { form: 'g' }, {}, { values: { form: 'g' } }],
     ['the launch', {}, { parent_id: 1 }, { parts: false }],
     ['a start from a time on', { start_time: 50 }, { start_time: 49 }, { startedFrom: 50 }],
     ['a start before a time', { start_time: 49 }, { start_time: 50 }, { startedBefore: 50 }],

@@ -7,7 +7,8 @@ import { TOKEN_SCOPES } from '../../auth/roles/token-scopes.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { callerOf } from '../route/guards.js'
 import { LIMITED } from '../route/rate-limit.js'
-import { Message, answers, asList, listOf, nullable } from '../route/schemas.js'
+import { Message, answers, asList, listOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const time = Type.String({ format: 'date-time' })
 

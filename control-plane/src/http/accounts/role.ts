@@ -5,7 +5,8 @@ import type { Role, RoleConfig } from '../../auth/roles/role-config.js'
 import { grantOf, isEveryone, roleSubjectOf } from '../../auth/roles/roles.js'
 import type { StoredUser } from '../../store/accounts/users.js'
 import { requireAdmin } from '../route/guards.js'
-import { answers, asList, listOf, nullable } from '../route/schemas.js'
+import { answers, asList, listOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 /** Most accounts that the answer names for each role. All of them are counted. */
 const MAX_NAMED = 200

@@ -5,7 +5,8 @@ import { isoTime } from '../../time/clock.js'
 import type { SessionRecord } from '../../store/accounts/sessions.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { callerOf, requireAdmin } from '../route/guards.js'
-import { Message, answers, asList, integerText, listOf, nullable, wholeNumberOf } from '../route/schemas.js'
+import { Message, answers, asList, integerText, listOf, wholeNumberOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const time = Type.String({ format: 'date-time' })
 const fields = {

@@ -5,7 +5,8 @@ import { isoTime } from '../../time/clock.js'
 import type { StoredUser } from '../../store/accounts/users.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
-import { IdParams, Message, answers, asList, idOf, listOf, nullable } from '../route/schemas.js'
+import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const User = Type.Object(
   {

@@ -4,7 +4,8 @@ import type { Caller } from '../../auth/sessions/caller.js'
 import type { AskFieldRequest } from '../../jobs/launch/ask-field.js'
 import { clientGone } from '../route/client-gone.js'
 import { callerOf } from '../route/guards.js'
-import { answers, nullable } from '../route/schemas.js'
+import { answers } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const Name = Type.Optional(nullable(Type.String({ maxLength: 200 })))
 

@@ -3,7 +3,8 @@ import { Type } from 'typebox'
 import type { FormEvaluation } from '../../jobs/launch/evaluate.js'
 import { clientGone } from '../route/client-gone.js'
 import { callerOf } from '../route/guards.js'
-import { answers, nullable } from '../route/schemas.js'
+import { answers } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown())
 

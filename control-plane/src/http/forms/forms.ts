@@ -7,7 +7,8 @@ import { FORM_FEATURES, needsOf } from '../../forms/form-needs.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import { requireForm } from '../../jobs/launch/may-launch.js'
 import { callerOf } from '../route/guards.js'
-import { answers, asList, booleanText, listOf, nullable } from '../route/schemas.js'
+import { answers, asList, booleanText, listOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const ListedForm = Type.Object(
   {

@@ -5,7 +5,8 @@ import { isoTime } from '../../time/clock.js'
 import { type DesignerLock, type LockHolder, LOCK_SILENCE_MS } from '../../forms/designer-lock.js'
 import type { Lock } from '../../store/service/locks.js'
 import { adminOf, callerOf, requireAdmin } from '../route/guards.js'
-import { Message, answers, nullable } from '../route/schemas.js'
+import { Message, answers } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const LockState = Type.Object(
   {

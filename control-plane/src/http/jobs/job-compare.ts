@@ -5,7 +5,8 @@ import { LETTERS, type TaskOutcome } from '../../jobs/course/course.js'
 import { type CompareDependencies, readComparison } from '../../jobs/detail/compare.js'
 import { NODE_STATUSES } from '../../words/node-status.js'
 import { callerOf } from '../route/guards.js'
-import { IdParams, answers, idOf, integerText, nullable, wholeNumberOf } from '../route/schemas.js'
+import { IdParams, answers, idOf, integerText, wholeNumberOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const OUTCOMES = Object.keys(LETTERS) as TaskOutcome[]
 const idOrNull = (description: string) => nullable(Type.Integer({ description }))

@@ -13,16 +13,8 @@ import { isEnded, jobStatusOf } from '../../jobs/record/status.js'
 import { requireVisible } from '../../jobs/record/visibility.js'
 import { JSON_TYPE, listText, streamOf, streamed } from '../route/long-answer.js'
 import { callerOf } from '../route/guards.js'
-import {
-  IdParams,
-  answers,
-  booleanText,
-  idOf,
-  integerText,
-  nullable,
-  textAnswers,
-  wholeNumberOf,
-} from '../route/schemas.js'
+import { IdParams, answers, booleanText, idOf, integerText, textAnswers, wholeNumberOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 /** What these routes need of other rooms. */
 export interface JobCourseDependencies {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { JOB_STATUSES } from '../../words/job-status.js'
 import { JOB_ACTIONS } from '../../jobs/detail/can.js'
 import { PLACE_STATES } from '../../words/job-stage.js'
-import { nullable } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const time = () => Type.String({ format: 'date-time' })
 const allowed = Type.Unsafe<boolean | string>({ type: ['boolean', 'string'] })

@@ -1,9 +1,17 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TOptional, type TString, Type } from 'typebox'
 import { InvalidInputError } from '../../errors.js'
 import { JOB_STATUSES, type JobStatus } from '../../words/job-status.js'
+import { type FilterName, JOB_FILTERS } from '../../store/jobs/job-fields.js'
 import type { ListRequest } from '../../jobs/read/reading.js'
 import { USER_TYPES } from '../../words/user-type.js'
 import { booleanText, integerText, wholeNumberOf } from '../route/schemas.js'
+
+const FILTER_NAMES = Object.keys(JOB_FILTERS) as FilterName[]
+
+/** The filters by one value of a field. */
+const FIELD_FILTERS = Object.fromEntries(
+  FILTER_NAMES.map((name) => [name, Type.Optional(Type.String({ description: JOB_FILTERS[name].filter }))]),
+) as Record<FilterName, TOptional<TString>>
 
 /** The query of a list of jobs. */
 export const ListQuery = Type.Object({
@@ -18,7 +26,7 @@ export const ListQuery = Type.Object({
   status: Type.Optional(
     Type.String({ description: `Only jobs with one of these, with commas: ${JOB_STATUSES.join()}` }),
   ),
-  form: Type.Optional(Type.String({ description: 'Only jobs of the form with this name' })),
+  ...FIELD_FILTERS,
   q: Type.Optional(
     Type.String({
       description: 'Only jobs with this text in form, target, user, runner or reason, or with this number',
@@ -34,20 +42,21 @@ export const ListQuery = Type.Object({
 
 /** The filters of a query. @throws InvalidInputError that names the parameter */
 export function listRequestOf(query: Static<typeof ListQuery>): ListRequest {
-  const { records, user, user_type: userType, runner, waiting, before, status, form, q, parts, from, to } = query
+  const { records, user, user_type: userType, runner, waiting, before, status, q, parts, from, to } = query
   return {
     records,
-    user,
-    userType,
-    runner,
-    form,
     waiting: waiting === 'true',
-    before: before === undefined ? undefined : wholeNumberOf(before, 'before'),
-    statuses: status === undefined ? undefined : statusesOf(status),
-    text: q === '' ? undefined : q,
-    parts: parts === 'false' ? false : undefined,
-    startedFrom: timeOf(from, 'from'),
-    startedBefore: timeOf(to, 'to'),
+    filter: {
+      user: user === undefined ? undefined : { name: user, type: userType ?? 'local' },
+      runner,
+      values: Object.fromEntries(FILTER_NAMES.map((name) => [name, query[name]])),
+      before: before === undefined ? undefined : wholeNumberOf(before, 'before'),
+      statuses: status === undefined ? undefined : statusesOf(status),
+      text: q === '' ? undefined : q,
+      parts: parts === 'false' ? false : undefined,
+      startedFrom: timeOf(from, 'from'),
+      startedBefore: timeOf(to, 'to'),
+    },
   }
 }
 

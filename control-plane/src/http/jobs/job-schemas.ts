@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import { detailFields, listedFields } from './job-detail-schemas.js'
-import { booleanText, listOf, nullable } from '../route/schemas.js'
+import { booleanText, listOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 import { PLAN_NODE_TYPES } from '../../jobs/record/sequence-port.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
 import { NODE_STATUSES } from '../../words/node-status.js'
-import { JOB_STATUSES } from '../../words/job-status.js'
+import { FIELD_SCHEMAS, LAUNCH_FIELDS } from '../../store/jobs/job-fields.js'
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
@@ -53,51 +54,17 @@ const Approval = Type.Object({
 })
 
 const recordFields = {
-  id: Type.Integer(),
-  form: Type.String(),
-  target: Type.String({ description: 'The form, or the step or node of a subjob' }),
-  job_type: Type.String(),
-  status: Type.Enum(JOB_STATUSES, { title: 'JobStatus' }),
-  status_reason: nullable(Type.String({ description: 'Why it failed, was aborted or abandoned' })),
+  ...FIELD_SCHEMAS,
   detail: nullable(Type.String({ description: 'What the status does not say, such as missing events' })),
-  start: Type.String({ format: 'date-time' }),
-  end: nullable(Type.String({ format: 'date-time' })),
-  user: Type.String(),
-  user_type: Type.String(),
-  runner: nullable(Type.String()),
-  parent_id: nullable(Type.Integer()),
-  step: nullable(Type.String()),
   approval: nullable(Approval),
-  abort_requested: Type.Boolean(),
-  abandoned_at: nullable(
-    Type.String({ format: 'date-time', description: 'Stays when the real outcome arrives later' }),
-  ),
-  // Optional in the document, so that a newer client understands an older service.
-  run_id: Type.Optional(
-    Type.String({
-      description:
-        'Random name of the run of the job; it is unique even if a restored database has given the number again',
-    }),
-  ),
-  adopted_at: Type.Optional(
-    nullable(
-      Type.String({
-        format: 'date-time',
-        description:
-          'When the job was adopted: it was made from what its runner had, because the database did not know it',
-      }),
+  connected: Type.Boolean({
+    description: 'The runner of the job is connected and has it: an abandoned job then still runs',
+  }),
+  schedule: nullable(
+    Type.Object(
+      { id: Type.Integer(), name: Type.String() },
+      { description: 'The schedule that started it; null: a person or its parent job started it' },
     ),
-  ),
-  schedule: Type.Optional(
-    nullable(
-      Type.Object(
-        { id: Type.Integer(), name: Type.String() },
-        { description: 'The schedule that started it; null: a person or its parent job started it' },
-      ),
-    ),
-  ),
-  connected: Type.Optional(
-    Type.Boolean({ description: 'The runner of the job is connected and has it: an abandoned job then still runs' }),
   ),
 }
 
@@ -218,6 +185,7 @@ export const LaunchBody = Type.Object(
       ),
     ),
     files: Type.Optional(valuesOrNull(FILES_TEXT)),
+    ...LAUNCH_FIELDS,
   },
   { title: 'Launch' },
 )

@@ -5,6 +5,7 @@ import { type LaunchDependencies, launchJob } from '../../jobs/launch/launch.js'
 import { type JobDetailDependencies, readJobDetail } from '../../jobs/detail/detail.js'
 import { readJobsWithPlaces } from '../../jobs/detail/list-places.js'
 import { readJobs } from '../../jobs/read/reading.js'
+import { launchColumns } from '../../store/jobs/job-fields.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { clientGone } from '../route/client-gone.js'
 import { callerOf } from '../route/guards.js'
@@ -56,6 +57,7 @@ export function jobRoutes({ detail, launching, actions }: JobRouteDependencies):
           rawFormData: rawFormData ?? null,
           credentials: credentials ?? {},
           files: files ?? {},
+          columns: launchColumns(request.body),
           signal: clientGone(reply),
         }
         const { id, unknownFields } = await launchJob(launching, callerOf(request), launch)

@@ -6,17 +6,8 @@ import type { Schedules } from '../../schedules/schedules.js'
 import { MISSED_RUNS, type Schedule as StoredSchedule, type ScheduleWish } from '../../store/service/schedules.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { callerOf } from '../route/guards.js'
-import {
-  IdParams,
-  Message,
-  answers,
-  asList,
-  idOf,
-  integerText,
-  listOf,
-  nullable,
-  wholeNumberOf,
-} from '../route/schemas.js'
+import { IdParams, Message, answers, asList, idOf, integerText, listOf, wholeNumberOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const bodyFields = {
   name: Type.String({ minLength: 1, maxLength: 200, description: 'For people; need not be unique' }),

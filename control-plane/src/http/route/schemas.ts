@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { type Static, type TSchema, Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
 
 /** The body of every error answer, also of the framework's. */
@@ -67,13 +67,6 @@ export function listOf<Item extends TSchema & { readonly title?: string }>(item:
 /** A list as it is sent, in the form that {@link listOf} declares. */
 export function asList<Item>(records: readonly Item[]): { count: number; records: Item[] } {
   return { count: records.length, records: [...records] }
-}
-
-/** A value or null. If possible, it is a list of types: for a union, the serialiser has to try every branch. */
-export function nullable<Schema extends TSchema>(schema: Schema) {
-  const union = Type.Union([schema, Type.Null()])
-  if (!('type' in schema) || typeof schema.type !== 'string') return union
-  return Type.Unsafe<Static<typeof union>>({ ...schema, type: [schema.type, 'null'] })
 }
 
 /**

@@ -7,7 +7,8 @@ import type { RunnerActions } from '../../runners/registration/admin/actions.js'
 import { ORPHAN_DECISIONS, ORPHAN_REASONS } from '../../store/jobs/orphans.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
-import { IdParams, Message, answers, asList, idOf, listOf, nullable } from '../route/schemas.js'
+import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 /** What these routes need of other rooms. */
 export interface OrphanRouteDependencies {

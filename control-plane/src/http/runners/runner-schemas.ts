@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { nullable } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 import type { RunnerView } from '../../runners/registration/admin/actions.js'
 import type { JoinToken } from '../../store/runners/join-tokens.js'
 import { isoTime } from '../../time/clock.js'

@@ -5,7 +5,8 @@ import { isoTime } from '../../time/clock.js'
 import type { ServiceKeyView, ServiceKeys } from '../../runners/registration/service-keys.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin } from '../route/guards.js'
-import { answers, nullable } from '../route/schemas.js'
+import { answers } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const ServiceKey = Type.Object(
   {

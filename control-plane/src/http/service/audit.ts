@@ -7,7 +7,8 @@ import { isoTime } from '../../time/clock.js'
 import { InvalidInputError } from '../../errors.js'
 import { type StoredAuditEntry, listAudit } from '../../store/audit/audit.js'
 import { requireAdmin } from '../route/guards.js'
-import { answers, asList, integerText, listOf, nullable, wholeNumberOf } from '../route/schemas.js'
+import { answers, asList, integerText, listOf, wholeNumberOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 /** Number of records of a page: the default, and the most. */
 const RECORDS = { default: 100, most: 1000 } as const

@@ -7,7 +7,8 @@ import type { Credentials } from '../../credentials/stored/credentials.js'
 import type { ListedCredential } from '../../credentials/stored/row.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
-import { IdParams, Message, answers, idOf, listOf, nullable } from '../route/schemas.js'
+import { IdParams, Message, answers, idOf, listOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const Credential = Type.Object(
   {

@@ -7,7 +7,8 @@ import { isMailAddress } from '../../notifications/mail-settings.js'
 import { DELIVERY_STATES, type Delivery } from '../../store/service/notification-deliveries.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { requireAdmin } from '../route/guards.js'
-import { IdParams, answers, asList, idOf, integerText, listOf, nullable, wholeNumberOf } from '../route/schemas.js'
+import { IdParams, answers, asList, idOf, integerText, listOf, wholeNumberOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const time = (description: string) => nullable(Type.String({ format: 'date-time', description }))
 

@@ -3,7 +3,8 @@ import { Type } from 'typebox'
 import type { OpenId } from '../../auth/openid/open-id.js'
 import type { Store } from '../../store/store.js'
 import { LIMITED } from '../route/rate-limit.js'
-import { answers, nullable } from '../route/schemas.js'
+import { answers } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const Schema = Type.Object(
   { success: Type.Array(Type.String()), failed: Type.Array(Type.String()) },

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { requireAdmin } from '../route/guards.js'
-import { answers, asList, listOf, nullable } from '../route/schemas.js'
+import { answers, asList, listOf } from '../route/schemas.js'
+import { nullable } from '../../words/nullable.js'
 
 const ServiceSetting = Type.Object(
   {

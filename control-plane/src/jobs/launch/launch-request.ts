@@ -1,4 +1,5 @@
 import { credentialFieldsOf } from '../needs/credential-needs.js'
+import type { NewJob } from '../../store/jobs/new-job.js'
 import type { Form, FormContext } from '../../forms/form.js'
 import { withoutDrafts } from '../../forms/sent/wizard-drafts.js'
 
@@ -12,6 +13,8 @@ export interface LaunchRequest {
   readonly credentials: Readonly<Record<string, unknown>>
   /** By the key of the file field, the answer to the upload as the client repeats it. */
   readonly files: Readonly<Record<string, unknown>>
+  /** Columns of the job that the request sets as they are. */
+  readonly columns?: Partial<NewJob>
   /** What an earlier job passes to the job that repeats it. A client cannot set it. */
   readonly earlier?: EarlierJob
   /** Aborted when the client has closed the request. A launch whose values are not checked by then is dropped. */

@@ -114,6 +114,7 @@ async function jobToStore(
   const concurrency = job.problem === null ? form.concurrency : null
   return {
     row: {
+      ...request.columns,
       ...(await columnsOf(job)),
       run_id: runId,
       form: form.name,

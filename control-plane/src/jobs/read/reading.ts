@@ -3,8 +3,6 @@ import { Readable } from 'node:stream'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { parseKept, textOfKept } from '@holdfast/protocol'
 import type { Caller } from '../../auth/sessions/caller.js'
-import type { JobStatus } from '../../words/job-status.js'
-import type { UserType } from '../../words/user-type.js'
 import { isoTime } from '../../time/clock.js'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
 import { isDeeperThan } from '../../texts/value-levels.js'
@@ -12,7 +10,8 @@ import { type WrittenRecords, writtenRecords } from '../../ground/written-record
 import { countAwaitedApprovals, listAwaitingJobs } from '../../store/jobs/approvals.js'
 import { findEvent } from '../../store/jobs/job-events.js'
 import { readOutput } from '../../store/jobs/job-output.js'
-import { type JobFilter, type JobListRow, listJobs } from '../../store/jobs/job-list.js'
+import { type JobListRow, shownFields } from '../../store/jobs/job-fields.js'
+import { type JobFilter, listJobs } from '../../store/jobs/job-list.js'
 import { type JobRow, findJob, findSubjobs } from '../../store/jobs/jobs.js'
 import { objectOfColumn } from '../../store/sql/json-columns.js'
 import type { Queries } from '../../store/store.js'
@@ -22,7 +21,6 @@ import { maskValues } from '../secrets/masking.js'
 import { htmlText, plainOutput } from './output-text.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
 import { extravarsOf } from '../record/playbook.js'
-import { jobStatusOf } from '../record/status.js'
 import { requireVisible, seesAllJobs } from '../record/visibility.js'
 
 /** Number of jobs of a list that are converted at once. */
@@ -43,29 +41,13 @@ export interface JobReading {
   readonly runners: RunnerPresence
 }
 
-/** One record of a list: the job as its row shows it. */
+/** One record of a list: the fields of its row, and what is computed from the row. */
 function recordOf(job: JobListRow, connections: Connections) {
   return {
-    id: job.id,
-    form: job.form,
-    target: job.target,
-    job_type: job.job_type,
-    status: jobStatusOf(job.status),
-    status_reason: job.status_reason,
+    ...shownFields(job),
     detail: detailOf(job, connections),
-    start: isoTime(job.start_time),
-    end: isoTime(job.end_time),
-    user: job.user_name,
-    user_type: job.user_type,
-    runner: job.runner_name,
-    parent_id: job.parent_id,
-    step: job.step,
     approval: approvalRecordOf(job),
-    abort_requested: job.abort_requested === 1,
-    abandoned_at: isoTime(job.abandoned_at),
     connected: isConnected(job, connections),
-    run_id: job.run_id,
-    adopted_at: isoTime(job.adopted_at),
     schedule: job.schedule_id === null ? null : { id: job.schedule_id, name: job.schedule_name ?? '' },
   }
 }
@@ -122,25 +104,12 @@ export async function maskedFor(
   return maskValues(values, reading.maskPattern, passwordFields) as Record<string, unknown>
 }
 
-/** The filters of a list of jobs. A filter that is left out does not limit the list. */
+/** A list of jobs that somebody asks for. */
 export interface ListRequest {
   readonly records: string | undefined
-  readonly user: string | undefined
-  readonly userType: UserType | undefined
-  readonly runner: string | undefined
   /** List only jobs that wait for an approval which the caller may give. */
   readonly waiting: boolean
-  /** Only jobs with a lower id. It is `next` of the page before. */
-  readonly before?: number | undefined
-  readonly statuses?: readonly JobStatus[] | undefined
-  readonly form?: string | undefined
-  /** Text to look for. */
-  readonly text?: string | undefined
-  /** False leaves child jobs out. */
-  readonly parts?: boolean | undefined
-  /** Milliseconds since the epoch: only jobs that started from then on, and before then. */
-  readonly startedFrom?: number | undefined
-  readonly startedBefore?: number | undefined
+  readonly filter: Omit<JobFilter, 'visibleTo'>
 }
 
 /** A page of a list of jobs. */
@@ -175,19 +144,8 @@ export function recordsTag(portions: readonly WrittenRecords[]): string {
 
 /** The records of a list of jobs, which are made when they are asked for, and where the list goes on. */
 export async function readRecords(reading: JobReading, caller: Caller, request: ListRequest) {
-  const { before, statuses, form, text, parts, startedFrom, startedBefore } = request
-  const filter: JobFilter = {
-    ...(before === undefined ? {} : { before }),
-    ...(statuses === undefined ? {} : { statuses }),
-    ...(form === undefined ? {} : { form }),
-    ...(text === undefined ? {} : { text }),
-    ...(parts === undefined ? {} : { parts }),
-    ...(startedFrom === undefined ? {} : { startedFrom }),
-    ...(startedBefore === undefined ? {} : { startedBefore }),
-    ...(request.user === undefined ? {} : { user: { name: request.user, type: request.userType ?? 'local' } }),
-    ...(request.runner === undefined ? {} : { runner: request.runner }),
-    ...(seesAllJobs(caller) ? {} : { visibleTo: { id: caller.id, name: caller.username, type: caller.type } }),
-  }
+  const visibleTo = seesAllJobs(caller) ? undefined : { id: caller.id, name: caller.username, type: caller.type }
+  const filter: JobFilter = { ...request.filter, visibleTo }
   const limit = listLimit(request.records, reading.listSize)
   const jobs = request.waiting
     ? await listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)

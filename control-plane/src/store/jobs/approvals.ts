@@ -1,4 +1,5 @@
-import { type JobFilter, type JobListRow, narrowed, newestJobs } from './job-list.js'
+import type { JobListRow } from './job-fields.js'
+import { type JobFilter, narrowed, newestJobs } from './job-list.js'
 import type { Queries } from '../store.js'
 
 /** Somebody who may give approvals. */
