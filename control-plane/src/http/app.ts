@@ -38,6 +38,7 @@ import type { PageFiles } from './pages/page-files.js'
 import { pageRoutes } from './pages/pages.js'
 import { API_PREFIX, prefixOf } from './route/paths.js'
 import { keepPeerAddresses } from './server/peer-addresses.js'
+import { endUnreadAnswers } from './server/unread-answers.js'
 import { endUnreadBodies } from './server/unread-bodies.js'
 import { registerForwarded } from './server/forwarded.js'
 import { type TrustedProxies, isProxy } from './server/trusted-proxies.js'
@@ -113,6 +114,7 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   refuseTunnels(app)
   endUnusedConnections(app, deps.tls !== null)
   endUnreadBodies(app, deps.timers)
+  endUnreadAnswers(app, deps.timers)
   registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
   registerBodyParsing(app, { timers: deps.timers, limitBytes: deps.bodyLimitBytes })
   await registerDocs(app, { prefix, version: deps.version })

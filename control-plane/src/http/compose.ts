@@ -42,6 +42,7 @@ import { notificationTargetRoutes } from './service/notification-target.js'
 import { notificationRoutes } from './service/notification.js'
 import { monitoringRoutes } from './service/monitoring.js'
 import { orphanRoutes } from './runners/orphan.js'
+import { createAnswerTurns } from './route/answer-turns.js'
 import { type PageFiles, readPageFiles } from './pages/page-files.js'
 import { pageStartRoutes } from './service/page-start.js'
 import { profileTokenRoutes } from './accounts/profile-tokens.js'
@@ -201,6 +202,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
   const { eventStreamsPerSession: streamsPerSession } = settings
   const { sessions } = auth
   const { hub, joinTokens, orphans, addresses } = runners
+  const answerTurns = createAnswerTurns()
   const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
     formRoutes(shown),
@@ -208,10 +210,10 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     askFieldRoutes((caller, request) => askField(launching, caller, request)),
     configRoutes(shown),
     lockRoutes({ lock: forms.designerLock }),
-    jobRoutes({ detail, launching, actions }),
+    jobRoutes({ detail, launching, actions, answerTurns }),
     jobApprovalRoutes({ reading, approving }),
-    jobStreamRoutes({ reading, courses }),
-    jobCourseRoutes({ reading, courses, search }),
+    jobStreamRoutes({ reading, courses, answerTurns }),
+    jobCourseRoutes({ reading, courses, search, answerTurns }),
     jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading, nodes),
     jobCompareRoutes({ reading, courses }),

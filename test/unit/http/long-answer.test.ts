@@ -6,6 +6,10 @@ async function* each<Item>(...items: readonly Item[]): AsyncGenerator<Item> {
   yield* items
 }
 
+/** An answer whose turn comes at once. */
+const startOf = (parts: AsyncGenerator<string>, end: () => void = () => undefined) =>
+  streamOf(parts, { begin: () => Promise.resolve(end), inTurn: (work) => work() })
+
 async function partsOf(text: AsyncGenerator<string>): Promise<string[]> {
   const parts: string[] = []
   for await (const part of text) parts.push(part)
@@ -110,10 +114,10 @@ describe('an answer that is made while it is read', () => {
   }
 
   test('has all parts, however many and long they are', async () => {
-    expect(await textOf(await streamOf(each()))).toBe('')
-    expect(await textOf(await streamOf(each('a', 'b', 'c')))).toBe('abc')
+    expect(await textOf(await startOf(each()))).toBe('')
+    expect(await textOf(await startOf(each('a', 'b', 'c')))).toBe('abc')
     const parts = Array.from({ length: 5 }, () => 'x'.repeat(512 * 1024))
-    expect((await textOf(await streamOf(each(...parts)))).length).toBe(5 * 512 * 1024)
+    expect((await textOf(await startOf(each(...parts)))).length).toBe(5 * 512 * 1024)
   })
 
   test.each([
@@ -125,14 +129,14 @@ describe('an answer that is made while it is read', () => {
     ],
   ])('%s', async (_what, length, told) => {
     const flags = recordV8Flags()
-    await textOf(await streamOf(each('x', 'x'.repeat(length - 2), 'x')))
+    await textOf(await startOf(each('x', 'x'.repeat(length - 2), 'x')))
     expect(flags).toEqual(told)
   })
 
   test('ends its small heap when its reader leaves', async () => {
     const flags = recordV8Flags()
     const parts = Array.from({ length: 8 }, () => 'x'.repeat(1024 * 1024))
-    const stream = await streamOf(each(...parts))
+    const stream = await startOf(each(...parts))
     let read = 0
     for await (const _ of stream) {
       read += 1
@@ -145,7 +149,7 @@ describe('an answer that is made while it is read', () => {
     async function* broken(): AsyncGenerator<string> {
       throw new Error('the database is away')
     }
-    await expect(streamOf(broken())).rejects.toThrow('the database is away')
+    await expect(startOf(broken())).rejects.toThrow('the database is away')
   })
 
   test('is not read on when its reader leaves', async () => {
@@ -157,8 +161,25 @@ describe('an answer that is made while it is read', () => {
         isEnded = true
       }
     }
-    const stream = await streamOf(parts())
+    const stream = await startOf(parts())
     for await (const _ of stream) break
     expect([isEnded, stream.destroyed]).toEqual([true, true])
+  })
+
+  test('has a place until its end, whether it is read, left, never read, or fails', async () => {
+    let ended = 0
+    const end = () => void (ended += 1)
+    await textOf(await startOf(each('a', 'b'), end))
+    await expect.poll(() => ended).toBe(1)
+    for await (const _ of await startOf(each('a', 'b', 'c'), end)) break
+    await expect.poll(() => ended).toBe(2)
+    ;(await startOf(each('a', 'b'), end)).destroy()
+    await expect.poll(() => ended).toBe(3)
+    const broken = each('a')
+    await broken.throw(new Error('x')).catch(() => undefined)
+    await expect(
+      streamOf(broken, { begin: () => Promise.resolve(end), inTurn: () => Promise.reject(new Error('no turn')) }),
+    ).rejects.toThrow('no turn')
+    expect(ended).toBe(4)
   })
 })

@@ -12,6 +12,7 @@ import type { JobReading } from '../../jobs/read/reading.js'
 import { isEnded, jobStatusOf } from '../../jobs/record/status.js'
 import { requireVisible } from '../../jobs/record/visibility.js'
 import { JSON_TYPE, listText, streamOf, streamed } from '../route/long-answer.js'
+import type { AnswerTurns } from '../route/answer-turns.js'
 import { callerOf } from '../route/guards.js'
 import { IdParams, answers, booleanText, idOf, integerText, textAnswers, wholeNumberOf } from '../route/schemas.js'
 import { nullable } from '../../words/nullable.js'
@@ -21,6 +22,7 @@ export interface JobCourseDependencies {
   readonly reading: JobReading
   readonly courses: Courses
   readonly search: OutputSearch
+  readonly answerTurns: AnswerTurns
 }
 
 const tags = ['job']
@@ -118,7 +120,12 @@ const Found = Type.Object(
 )
 
 /** Routes for the course of a run: its plays and tasks, their results at each host, and searches in its output. */
-export function jobCourseRoutes({ reading, courses, search }: JobCourseDependencies): FastifyPluginAsyncTypebox {
+export function jobCourseRoutes({
+  reading,
+  courses,
+  search,
+  answerTurns,
+}: JobCourseDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/job/:id/outline',
@@ -147,7 +154,7 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
         await reply
           .header('x-run-id', job.run_id)
           .type(JSON_TYPE)
-          .send(await streamOf(listText(pages, more)))
+          .send(await streamOf(listText(pages, more), answerTurns(request)))
         return reply
       },
     )
@@ -180,7 +187,7 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
         const job = await requireVisible(reading.queries, callerOf(request), idOf(request.params))
         const course = await courses.of(job.id)
         const matrix = matrixOf(course, filter, isEnded(jobStatusOf(job.status)))
-        await reply.type(JSON_TYPE).send(await streamOf(matrixText(matrix, course.isComplete)))
+        await reply.type(JSON_TYPE).send(await streamOf(matrixText(matrix, course.isComplete), answerTurns(request)))
         return reply
       },
     )

@@ -8,16 +8,21 @@ import { callerOf } from '../route/guards.js'
 import { EventsQuery, eventsRequestOf } from './job-events-query.js'
 import { Event, EventRecord } from './job-schemas.js'
 import { JSON_TYPE, listText, streamOf, streamed } from '../route/long-answer.js'
+import type { AnswerTurns } from '../route/answer-turns.js'
 import { IdParams, answers, idOf, integerText, listOf, textAnswers } from '../route/schemas.js'
 
 const tags = ['job']
 const TEXT = 'text/plain; charset=utf-8'
 
-/** Routes for the events and the output of a job. */
-export function jobStreamRoutes(deps: {
+/** What these routes need of other parts. */
+export interface JobStreamDependencies {
   readonly reading: JobReading
   readonly courses: Courses
-}): FastifyPluginAsyncTypebox {
+  readonly answerTurns: AnswerTurns
+}
+
+/** Routes for the events and the output of a job. */
+export function jobStreamRoutes(deps: JobStreamDependencies): FastifyPluginAsyncTypebox {
   const { reading } = deps
   return async (app) => {
     app.get(
@@ -41,7 +46,7 @@ export function jobStreamRoutes(deps: {
         await reply
           .header('x-run-id', runId)
           .type(JSON_TYPE)
-          .send(await streamOf(listText(pages)))
+          .send(await streamOf(listText(pages), deps.answerTurns(request)))
         return reply
       },
     )
@@ -65,12 +70,12 @@ export function jobStreamRoutes(deps: {
       },
     )
 
-    await app.register(jobDownloadRoute(reading))
+    await app.register(jobDownloadRoute(deps))
   }
 }
 
 /** The output as a file. */
-function jobDownloadRoute(reading: JobReading): FastifyPluginAsyncTypebox {
+function jobDownloadRoute({ reading, answerTurns }: JobStreamDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/job/:id/download',
@@ -98,7 +103,7 @@ function jobDownloadRoute(reading: JobReading): FastifyPluginAsyncTypebox {
         await reply
           .header('content-disposition', `attachment; filename="holdfast-job-${id}.txt"`)
           .type(TEXT)
-          .send(await streamOf(text))
+          .send(await streamOf(text, answerTurns(request)))
         return reply
       },
     )

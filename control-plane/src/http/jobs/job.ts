@@ -13,6 +13,7 @@ import { relaunchRoutes } from './job-relaunch.js'
 import { AbortQuery, Job, JobList, LaunchBody, LaunchAnswer } from './job-schemas.js'
 import { ListQuery, listRequestOf } from './job-list-query.js'
 import { JSON_TYPE, listText, streamOf, streamed, withText } from '../route/long-answer.js'
+import type { AnswerTurns } from '../route/answer-turns.js'
 import { IdParams, Message, answers, booleanText, idOf } from '../route/schemas.js'
 
 /** What these routes need of other rooms. */
@@ -20,6 +21,7 @@ export interface JobRouteDependencies {
   readonly detail: JobDetailDependencies
   readonly launching: LaunchDependencies
   readonly actions: ActionDependencies
+  readonly answerTurns: AnswerTurns
 }
 
 const tags = ['job']
@@ -31,7 +33,12 @@ const LAUNCH_RULES =
   'validationErrors, rowErrors, uploads. Nothing is created then.'
 
 /** Routes that launch, show, list, abort and delete jobs. */
-export function jobRoutes({ detail, launching, actions }: JobRouteDependencies): FastifyPluginAsyncTypebox {
+export function jobRoutes({
+  detail,
+  launching,
+  actions,
+  answerTurns,
+}: JobRouteDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(relaunchRoutes({ launching }))
 
@@ -65,13 +72,16 @@ export function jobRoutes({ detail, launching, actions }: JobRouteDependencies):
       },
     )
 
-    await app.register(jobReadRoutes({ detail }))
+    await app.register(jobReadRoutes({ detail, answerTurns }))
     await app.register(jobEndRoutes({ actions }))
   }
 }
 
 /** A list of jobs, and one job. */
-function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): FastifyPluginAsyncTypebox {
+function jobReadRoutes({
+  detail,
+  answerTurns,
+}: Pick<JobRouteDependencies, 'detail' | 'answerTurns'>): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/job',
@@ -102,7 +112,7 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
           reply.header('etag', mark)
           if (request.headers['if-none-match'] === mark) return reply.status(304).send(null)
         }
-        await reply.type(JSON_TYPE).send(await streamOf(listText(portions, { next })))
+        await reply.type(JSON_TYPE).send(await streamOf(listText(portions, { next }), answerTurns(request)))
         return reply
       },
     )
@@ -129,7 +139,7 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
         const { text, output: wanted } = request.query
         const form = wanted === 'false' ? 'none' : text === 'true' ? 'text' : 'html'
         const { job, output } = await readJobDetail(detail, callerOf(request), idOf(request.params), form)
-        await reply.type(JSON_TYPE).send(await streamOf(withText(job, 'output', output)))
+        await reply.type(JSON_TYPE).send(await streamOf(withText(job, 'output', output), answerTurns(request)))
         return reply
       },
     )

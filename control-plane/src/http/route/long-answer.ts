@@ -3,6 +3,7 @@ import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Type, type TSchema } from 'typebox'
 import { keepHeapSmall } from '../../ground/heap-growth.js'
 import { type WrittenRecords, writtenRecords } from '../../ground/written-records.js'
+import type { AnswerTurn } from './answer-turns.js'
 
 /** The content type of JSON answers. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -17,11 +18,20 @@ const HEAVY_ANSWER = 1024 * 1024
  * An answer that is made while it is read. Its first part is made before anything is sent. So a database that does not
  * answer still gives an error answer. After a later failure the answer ends early, and the client sees a failed
  * request.
+ * @param turn of the caller: it is waited for before each part
  */
-export async function streamOf(parts: AsyncGenerator<string>): Promise<Readable> {
-  const first = await parts.next()
-  // Parts may be long, so only a few of them wait for the reader.
-  return Readable.from(first.done ? [] : following(first.value, parts), { highWaterMark: 2 })
+export async function streamOf(parts: AsyncGenerator<string>, turn: AnswerTurn): Promise<Readable> {
+  const end = await turn.begin()
+  try {
+    const first = await turn.inTurn(() => parts.next())
+    // Parts may be long, so only a few of them wait for the reader.
+    const stream = Readable.from(first.done ? [] : following(first.value, parts, turn), { highWaterMark: 2 })
+    // This event comes in any case: also when nobody has begun to read, and the generator has nothing to end.
+    return stream.once('close', end)
+  } catch (error) {
+    end()
+    throw error
+  }
 }
 
 /** The schema of an answer that is sent as a stream. It documents the content, and serialises nothing. */
@@ -81,15 +91,17 @@ export async function* listText(
   yield `${text}],"count":${count}${members.join('')}}`
 }
 
-async function* following(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+async function* following(first: string, rest: AsyncGenerator<string>, turn: AnswerTurn): AsyncGenerator<string> {
   let length = first.length
   let letHeapGrow: (() => void) | null = null
   try {
     yield first
-    for await (const part of rest) {
-      length += part.length
+    for (;;) {
+      const part = await turn.inTurn(() => rest.next())
+      if (part.done) return
+      length += part.value.length
       if (length > HEAVY_ANSWER) letHeapGrow ??= keepHeapSmall()
-      yield part
+      yield part.value
     }
   } finally {
     letHeapGrow?.()
