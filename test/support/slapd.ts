@@ -14,6 +14,8 @@ const PROGRAM = '/usr/sbin/slapd'
 const SUFFIX = 'dc=example,dc=com'
 export const PEOPLE = `ou=people,${SUFFIX}`
 export const GROUPS = `ou=groups,${SUFFIX}`
+/** Where the overlay of password policies finds them, when it is there. */
+export const POLICIES = `ou=policies,${SUFFIX}`
 /** May read everything; nobody else may read anything. */
 export const READER = { dn: `cn=reader,${SUFFIX}`, password: 'may read everything' }
 const ROOT = { dn: `cn=root,${SUFFIX}`, password: 'may do everything' }
@@ -41,14 +43,15 @@ export function personDn(uid: string): string {
   return `uid=${uid.replace(/[,+"\\<>;=#]/g, '\\$&')},${PEOPLE}`
 }
 
-export async function startSlapd(): Promise<Slapd> {
+/** @param options.withPolicies passwords have policies, which are entries below {@link POLICIES} */
+export async function startSlapd({ withPolicies = false } = {}): Promise<Slapd> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-slapd-'))
   let [url, tlsUrl] = ['', '']
   const ca = join(folder, 'cert.pem')
   await mkdir(join(folder, 'data'))
   await writeFile(ca, TEST_CERTIFICATE.cert)
   await writeFile(join(folder, 'key.pem'), TEST_CERTIFICATE.key, { mode: 0o600 })
-  await writeFile(join(folder, 'slapd.conf'), configuration(folder))
+  await writeFile(join(folder, 'slapd.conf'), configuration(folder, withPolicies))
 
   let said = ''
   let child: ChildProcess | null = null
@@ -99,6 +102,7 @@ export async function startSlapd(): Promise<Slapd> {
   await startSomewhere(5)
   await add(SUFFIX, { objectClass: ['dcObject', 'organization'], dc: 'example', o: 'Example' })
   await add(PEOPLE, { objectClass: 'organizationalUnit', ou: 'people' })
+  if (withPolicies) await add(POLICIES, { objectClass: 'organizationalUnit', ou: 'policies' })
   await add(GROUPS, { objectClass: 'organizationalUnit', ou: 'groups' })
   const reader = { objectClass: ['organizationalRole', 'simpleSecurityObject'], cn: 'reader' }
   await add(READER.dn, { ...reader, userPassword: READER.password })
@@ -126,7 +130,7 @@ export async function startSlapd(): Promise<Slapd> {
   }
 }
 
-function configuration(folder: string): string {
+function configuration(folder: string, withPolicies: boolean): string {
   return `include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/inetorgperson.schema
@@ -134,6 +138,7 @@ modulepath /usr/lib/ldap
 allow bind_anon_dn
 moduleload back_mdb
 moduleload memberof
+${withPolicies ? 'moduleload ppolicy' : ''}
 pidfile ${folder}/slapd.pid
 TLSCertificateFile ${folder}/cert.pem
 TLSCertificateKeyFile ${folder}/key.pem
@@ -147,6 +152,7 @@ directory ${folder}/data
 access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact="${READER.dn}" read by * none
 overlay memberof
+${withPolicies ? `overlay ppolicy\nppolicy_default "cn=default,${POLICIES}"\nppolicy_use_lockout` : ''}
 `
 }
 
