@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { runEvents } from '../support/run-events.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
@@ -105,7 +105,9 @@ test('the graph of a workflow goes with the workflow, and leads to the job of ea
     .getByRole('button', { name: /^check/ })
     .press('Enter')
   const drawer = page.getByRole('dialog', { name: 'Step check' })
-  await drawer.getByText('way/check.yml').waitFor()
+  await drawer.getByText('way/check.yml', { exact: true }).waitFor()
+  // The drawer is whole when the node's own answer is there.
+  await drawer.getByRole('region', { name: 'Extra variables' }).waitFor()
   await drawer.getByText(/^\S?\s*Failed$/).waitFor()
   expect(await accessFaults(page)).toEqual([])
   await page.keyboard.press('Escape')
@@ -116,6 +118,33 @@ test('the graph of a workflow goes with the workflow, and leads to the job of ea
   await page.getByRole('link', { name: `Job ${id}` }).waitFor()
   await page.getByRole('link', { name: 'Hosts and tasks' }).waitFor()
   expect(await page.getByRole('link', { name: 'Steps' }).count()).toBe(0)
+  expect(await admin.faults()).toEqual([])
+})
+
+test('the drawer of a node can be used while the rest of it is on its way', async () => {
+  const { page } = admin
+  runner.scripts.set('way/check.yml', {})
+  const id = await product.launch('way')
+  await runner.orderOf('way/build.yml')
+  await page.goto(`${product.address}/jobs/${id}/nodes`)
+  let goOn = () => {}
+  const held = new Promise<void>((resolve) => (goOn = resolve))
+  onTestFinished(() => page.unrouteAll())
+  await page.route('**/api/v2/job/*/node/*', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.getByRole('button', { name: /^check/ }).click()
+  const drawer = page.getByRole('dialog', { name: 'Step check' })
+  await drawer.getByText('Loading').waitFor({ state: 'attached' })
+  // The word appears slowly. It is looked at when it is half there.
+  const half = 'document.getAnimations().map((one) => { one.pause(); one.currentTime = 200 }).length'
+  expect(await page.evaluate(half)).toBeGreaterThan(0)
+  expect(await accessFaults(page)).toEqual([])
+  goOn()
+  await drawer.getByText('Loading').waitFor({ state: 'detached' })
+  await product.admin.post(`/job/${id}/abort`)
+  await product.waitForEnd(id)
   expect(await admin.faults()).toEqual([])
 })
 
