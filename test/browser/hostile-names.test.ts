@@ -2,6 +2,8 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { runEvents } from '../support/run-events.js'
+import { SOCKET_PATH } from '@holdfast/protocol'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
 
@@ -9,6 +11,8 @@ import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.
 const EVIL = `<img src=x onerror="globalThis.evil=1"><a href="javascript:evil=1">x</a>'"\u202e\u2066&lt;`
 const LINK = '<a href="https://evil.example/approve">Click here</a><h3>APPROVED</h3>'
 const DEPTH = 10_000
+/** What a file may be called. The longest name has 255 characters, and a slash would begin another name. */
+const EVIL_FILE = `${`<img src=x onerror="globalThis.evil=1">'"\u202e\u2066&lt;`.padEnd(251, 'w')}.iso`
 const nested = (text: string) => `${'<b><i>'.repeat(DEPTH / 2)}${text}${'</i></b>'.repeat(DEPTH / 2)}`
 const quoted = (text: string) => JSON.stringify(text)
 
@@ -31,6 +35,8 @@ approval: {message: ${quoted(`${nested('').slice(0, 3000)} bottom`)}, roles: [de
 fields:
   - {name: note, type: html, value: ${quoted(`${nested('bottom of it')}after it`)}}
 `,
+  'file.yml':
+    'name: Filed\ntype: ansible\nroles: [default]\nplaybook: evil.yml\nfields: [{name: image, type: file, label: Image}]\n',
   'runs.yml': 'name: Runs\ntype: ansible\nroles: [default]\nplaybook: evil.yml\nfields: []\n',
 }
 const CONFIG = 'roles:\n  - {name: admin, groups: [local/admins]}\n  - {name: default, groups: []}\n'
@@ -59,6 +65,14 @@ afterAll(async () => {
 const open = (path: string) => admin.page.goto(`${product.address}${path}`)
 const launch = async (formName: string, rawFormData: Record<string, unknown> = {}) =>
   (await product.admin.post<{ id: number }>('/job', { formName, rawFormData })).id
+
+/** Nothing of the page is wider than a small screen. */
+async function expectNarrow(): Promise<void> {
+  const { page } = admin
+  await page.setViewportSize({ width: 320, height: 640 })
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+  await page.setViewportSize({ width: 1180, height: 720 })
+}
 
 /** No element of a name is there, and nothing of it ran. */
 async function expectTextOnly(): Promise<void> {
@@ -144,4 +158,56 @@ test('names of hosts and tasks, and an output with ten thousand marks, are text'
     await expectTextOnly()
   }
   expect(await page.title()).not.toMatch('title')
+})
+
+test('a runner has a plain name, and what it says about its host is text', async () => {
+  const { page } = admin
+  const url = product.address.replace(/^http/, 'ws') + SOCKET_PATH
+  const refused = await RawAgent.greet(url, newIdentity(EVIL))
+  await expect.poll(() => refused.closed).not.toBeNull()
+  const name = `n${'-'.repeat(61)}n`
+  // As long as these words may be.
+  const said = { host: EVIL.padEnd(200, 'w'), version: EVIL.padEnd(200, 'v'), ansible_version: EVIL }
+  const identity = newIdentity(name)
+  const stranger = await RawAgent.greet(url, identity, said)
+  const listed = async () => (await product.admin.get<{ records: { id: number; name: string }[] }>('/runner')).records
+  await expect.poll(async () => (await listed()).length).toBe(2)
+  const records = await listed()
+  expect(records.map((runner) => runner.name).sort()).toEqual([name, 'scripted'].sort())
+  const id = records.find((runner) => runner.name === name)?.id
+  const look = async () => {
+    for (const path of ['/runners', `/runners/${id}`]) {
+      await open(path)
+      await page.getByText(name).first().waitFor()
+      await expectTextOnly()
+      await expectNarrow()
+    }
+    await page.getByText('onerror').first().waitFor()
+  }
+  await look()
+  await product.admin.post(`/runner/${id}/approve`)
+  await stranger.leave()
+  const agent = await RawAgent.join(url, identity, said)
+  await look()
+  await agent.leave()
+})
+
+test('the name of a file that somebody sends is text, for them and for who sees the job', async () => {
+  const { page } = admin
+  await open('/forms/Filed')
+  const buffer = Buffer.from('x')
+  await page.getByLabel('Image').setInputFiles({ name: EVIL_FILE, mimeType: 'text/html', buffer })
+  await page.getByText('onerror').first().waitFor()
+  await expectTextOnly()
+  await expectNarrow()
+  await page.getByRole('button', { name: 'Launch', exact: true }).click()
+  await page.getByRole('heading', { name: /^Job / }).waitFor()
+  const id = Number(/\d+/.exec(await page.getByRole('heading', { name: /^Job / }).innerText())?.[0])
+  const ended = await product.waitForEnd(id)
+  expect(JSON.stringify(ended.extravars)).toContain('onerror')
+  await open(`/jobs/${id}/values`)
+  await page.getByRole('heading', { name: 'Extra variables' }).waitFor()
+  await page.getByText('onerror').first().waitFor()
+  await expectTextOnly()
+  await expectNarrow()
 })
