@@ -5,9 +5,9 @@ import type { Timers } from '../../time/timers.js'
 
 /**
  * How often a connection is looked at on which no byte came or went, in milliseconds. The first look may find that the
- * system took a part of the last piece. So an answer of which nothing is taken is ended after one to two minutes.
+ * system took a part of the last piece. So an answer of which nothing is taken is ended after five to ten minutes. Somebody may read a long output page by page.
  */
-const UNREAD_MS = 60_000
+const UNREAD_MS = 300_000
 /** When the service stops, a client has so many milliseconds to take the rest of its answer. */
 const STOP_MS = 20_000
 
