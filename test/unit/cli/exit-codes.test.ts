@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createRun, jobIdOf, later, recordsOf } from '../../../control-plane/src/cli/commands/common.js'
-import { numberOf } from '../../../control-plane/src/cli/commands/notification/number-of.js'
+import { numberOf } from '../../../control-plane/src/cli/commands/resource.js'
 import { RefusedError, UnreachableError, UsageError, isPassingFailure } from '../../../control-plane/src/cli/errors.js'
 import { exitCodeOf, exitCodesText, mayStillEnd } from '../../../control-plane/src/cli/exit-codes.js'
 import { type Output, processTerminal, writeNotice } from '../../../control-plane/src/cli/terminal.js'
@@ -54,8 +54,11 @@ describe('a number that somebody typed', () => {
   })
 
   test('is the number of a target', () => {
-    expect(numberOf('123456789012345', 'target', 'targets')).toBe(123_456_789_012_345)
-    expect(() => numberOf('1234567890123456', 'target', 'targets')).toThrow('is not the number of a target')
+    const targetOf = (text: string) => numberOf(text, 'the number of a target', 'notification targets')
+    expect(targetOf('123456789012345')).toBe(123_456_789_012_345)
+    expect(() => targetOf('1234567890123456')).toThrow(
+      '1234567890123456 is not the number of a target; see holdfast notification targets.',
+    )
   })
 })
 

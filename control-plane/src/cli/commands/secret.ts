@@ -1,5 +1,6 @@
 import { writeAnswer } from '../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from './common.js'
+import { byHand, resource } from './resource.js'
 
 /** `holdfast secret rotate` */
 const rotateCommand = (run: Run) =>
@@ -27,8 +28,4 @@ const rotateCommand = (run: Run) =>
   })
 
 /** `holdfast secret …` */
-export const secretCommands = (run: Run) =>
-  command({
-    builder: (yargs) => yargs.command(rotateCommand(run)).demandCommand(1, 'Say what to do with secrets: rotate.'),
-    handler: () => undefined,
-  })
+export const secretCommands = resource('secrets', { rotate: byHand(rotateCommand) })

@@ -1,18 +1,31 @@
-import { command, type Run } from '../common.js'
+import type { ListedForm } from '@holdfast/client'
+import { printable } from '../../show/printable.js'
+import type { Column } from '../../show/table.js'
+import { byHand, list, resource } from '../resource.js'
 import { checkCommand } from './check.js'
-import { listCommand } from './list.js'
 import { showCommand } from './show.js'
 
+const COLUMNS: readonly Column<ListedForm>[] = [
+  { title: 'name', value: (form) => form.name },
+  { title: 'type', value: (form) => form.type },
+  { title: 'categories', value: (form) => form.categories.join(', ') },
+  { title: 'fields', value: (form) => form.fields.length, align: 'right' },
+  { title: 'description', value: (form) => form.description, isLong: true },
+]
+
 /** `holdfast form …` */
-export const formCommands = (run: Run) =>
-  command({
-    command: 'form',
-    describe: 'Look at the forms that can be launched',
-    builder: (yargs) =>
-      yargs
-        .command(listCommand(run))
-        .command(showCommand(run))
-        .command(checkCommand(run))
-        .demandCommand(1, 'Say what to do with forms: list, show or check.'),
-    handler: () => undefined,
-  })
+export const formCommands = resource('forms', {
+  list: list({
+    describe: 'List the forms that you may launch',
+    columns: COLUMNS,
+    none: 'No forms that you may launch.',
+    read: (client) => client.listForms(),
+    aside: ({ errors = [] }) =>
+      errors.map(({ file, line, form, reason }) => {
+        const where = [file, line === null ? '' : `line ${line}`, form ?? ''].filter(Boolean).join(', ')
+        return printable(`left out: ${where}: ${reason}`)
+      }),
+  }),
+  show: showCommand,
+  check: byHand(checkCommand),
+})

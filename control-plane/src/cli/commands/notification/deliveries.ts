@@ -1,8 +1,9 @@
 import type { Notification } from '@holdfast/client'
-import { writeAnswer } from '../../show/answer.js'
 import { type Column, tableOr } from '../../show/table.js'
-import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
-import { numberOf } from './number-of.js'
+import { act, numbered } from '../act.js'
+import { recordsOf } from '../common.js'
+import { text } from '../options.js'
+import { type Commands, numberOf } from '../resource.js'
 
 const COLUMNS: readonly Column<Notification>[] = [
   { title: 'id', value: ({ id }) => id, align: 'right' },
@@ -14,61 +15,44 @@ const COLUMNS: readonly Column<Notification>[] = [
   { title: 'problem', value: ({ problem }) => problem },
 ]
 
+const numberHere = (what: string) => (typed: string) => numberOf(typed, `the number of a ${what}`, 'notification list')
+const jobNumber = numberHere('job')
+
 /** A sentence about the result of one delivery. */
 export function wordsOf({ state, recipient, problem }: Notification): string {
   if (state === 'sent') return `It arrived at ${recipient}.\n`
   return `It did not arrive at ${recipient}: ${problem ?? 'it is being sent'}.\n`
 }
 
-/** `holdfast notification list` */
-export const listCommand = (run: Run) =>
-  command({
-    command: 'list',
+/** The commands for what was sent or will be sent. */
+export const deliveryCommands = {
+  list: act({
     describe: 'List the notifications that were sent or will be sent, the newest first',
-    builder: (yargs) =>
-      clientOptions(yargs)
-        .option('state', { choices: ['waiting', 'sent', 'failed'] as const, describe: 'Only those in this state' })
-        .option('job', { type: 'string', requiresArg: true, describe: 'Only those about this job' })
-        .option('records', { type: 'string', requiresArg: true, describe: '1 to 1000 (default 100)' }),
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const { state, job, records } = args
-      const list = await client.listNotifications({
+    options: {
+      state: { choices: ['waiting', 'sent', 'failed'], describe: 'Only those in this state' },
+      job: text('Only those about this job'),
+      records: text('1 to 1000 (default 100)'),
+    },
+    ask: ({ client, args: { state, job, records } }) =>
+      client.listNotifications({
         ...(state && { state }),
-        ...(job && { job: numberOf(job, 'job', 'list') }),
+        ...(job && { job: jobNumber(job) }),
         records: recordsOf(records),
-      })
-      await writeAnswer(run.terminal.stdout, args.json, list, () =>
-        tableOr('Nothing was sent.', run.terminal.stdout, COLUMNS, list.records),
-      )
-    },
-  })
-
-/** `holdfast notification retry` */
-export const retryCommand = (run: Run) =>
-  command({
-    command: 'retry <id>',
+      }),
+    text: ({ records }, { terminal: { stdout } }) => tableOr('Nothing was sent.', stdout, COLUMNS, records),
+  }),
+  retry: act({
     describe: 'Send a notification once more, also one that was given up',
-    builder: (yargs) =>
-      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Its number in the list' }),
-    handler: async (args) => {
-      const id = numberOf(args.id, 'notification', 'list')
-      const client = await clientOf(run, args)
-      const sent = await client.retryNotification({ id })
-      await writeAnswer(run.terminal.stdout, args.json, sent, () => wordsOf(sent))
-    },
-  })
+    on: numbered('id', 'Its number in the list', numberHere('notification')),
+    ask: ({ client, on: id }) => client.retryNotification({ id }),
+    text: wordsOf,
+  }),
+} satisfies Commands
 
-/** `holdfast notification test-mail` */
-export const testMailCommand = (run: Run) =>
-  command({
-    command: 'test-mail <address>',
-    describe: 'Send a test mail at once, and print the result',
-    builder: (yargs) =>
-      clientOptions(yargs).positional('address', { type: 'string', demandOption: true, describe: 'To whom' }),
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const sent = await client.sendTestMail({ body: { to: String(args.address) } })
-      await writeAnswer(run.terminal.stdout, args.json, sent, () => wordsOf(sent))
-    },
-  })
+/** The command that tries the settings of mails. */
+export const testMailCommand = act({
+  describe: 'Send a test mail at once, and print the result',
+  positions: { address: 'To whom' },
+  ask: ({ client, args }) => client.sendTestMail({ body: { to: args.address } }),
+  text: wordsOf,
+})

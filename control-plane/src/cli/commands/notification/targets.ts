@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { NotificationTarget } from '@holdfast/client'
-import type { Argv } from 'yargs'
 import { givenSecret } from '../../secret-input.js'
-import { writeAnswer } from '../../show/answer.js'
 import type { Column } from '../../show/table.js'
-import { clientOf, clientOptions, command, type Run } from '../common.js'
-import { listCommandOf } from '../list-command.js'
+import { act, numbered } from '../act.js'
+import { setting, text } from '../options.js'
+import { type Commands, list, numberOf, tell } from '../resource.js'
 import { wordsOf } from './deliveries.js'
-import { numberOf } from './number-of.js'
 
 const EVENTS = ['job.ended', 'job.approval', 'runner.request', 'runner.lost', 'runner.back'] as const
 
@@ -19,114 +17,71 @@ const COLUMNS: readonly Column<NotificationTarget>[] = [
   { title: 'on', value: ({ enabled }) => (enabled ? 'yes' : 'no') },
 ]
 
-const idPosition = <Given>(yargs: Argv<Given>) =>
-  yargs.positional('id', { type: 'string', demandOption: true, describe: 'Number of the target' })
+const TARGET = numbered('id', 'Number of the target', (typed) =>
+  numberOf(typed, 'the number of a target', 'notification targets'),
+)
 
-const eventsOption = <Given>(yargs: Argv<Given>) =>
-  yargs.option('event', {
-    choices: EVENTS,
-    array: true,
-    nargs: 1,
-    describe: 'An event that it gets. May be given several times',
-  })
+const eventOption = {
+  event: { choices: EVENTS, array: true, nargs: 1, describe: 'An event that it gets. May be given several times' },
+} as const
 
-/** `holdfast notification targets` */
-export const targetsCommand = (run: Run) =>
-  listCommandOf(run, {
-    command: 'targets',
+const secretLine = (secret: string | undefined) =>
+  secret === undefined ? '' : `Its secret, which is shown only now: ${secret}\n`
+
+/** The commands for the addresses that webhooks go to. */
+export const targetCommands = {
+  targets: list({
     describe: 'List the addresses that webhooks go to',
     columns: COLUMNS,
     none: 'There is no target.',
     read: (client) => client.listNotificationTargets(),
-  })
-
-const shownOnce = (secret: string | undefined) =>
-  secret === undefined ? '' : `Its secret, which is shown only now: ${secret}\n`
-
-/** `holdfast notification add-target` */
-export const addCommand = (run: Run) =>
-  command({
-    command: 'add-target <name> <url>',
+  }),
+  'add-target': act({
     describe: 'Send webhooks to an address; prints the secret that signs them',
-    builder: (yargs) =>
-      eventsOption(clientOptions(yargs))
-        .positional('name', { type: 'string', demandOption: true, describe: 'What forms call it' })
-        .positional('url', { type: 'string', demandOption: true, describe: 'Where the webhooks go' }),
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const body = { name: String(args.name), url: String(args.url), events: args.event ?? [...EVENTS] }
-      const made = await client.createNotificationTarget({ body })
-      await writeAnswer(
-        run.terminal.stdout,
-        args.json,
-        made,
-        () => `The target ${made.id} (${made.name}) was made.\n${shownOnce(made.secret)}`,
-      )
-    },
-  })
-
-/** `holdfast notification change-target` */
-export const changeCommand = (run: Run) =>
-  command({
-    command: 'change-target <id>',
+    positions: { name: 'What forms call it', url: 'Where the webhooks go' },
+    options: eventOption,
+    ask: ({ client, args: { name, url, event } }) =>
+      client.createNotificationTarget({ body: { name, url, events: event ?? [...EVENTS] } }),
+    text: ({ id, name, secret }) => `The target ${id} (${name}) was made.\n${secretLine(secret)}`,
+  }),
+  'change-target': act({
     describe: 'Change a target, or turn it off and on',
-    builder: (yargs) =>
-      eventsOption(idPosition(clientOptions(yargs)))
-        .option('url', { type: 'string', requiresArg: true, describe: 'Where the webhooks go' })
-        .option('enabled', { type: 'boolean', describe: 'Whether it gets webhooks; --no-enabled turns it off' })
-        .option('new-secret', {
-          type: 'boolean',
-          conflicts: ['password-stdin', 'password-file'],
-          describe: 'Sign with a new secret from now on, which is printed once',
-        })
-        .option('password-stdin', { type: 'boolean', describe: 'Read the new secret from standard input' })
-        .option('password-file', { type: 'string', requiresArg: true, describe: 'Read the new secret from a file' }),
-    handler: async (args) => {
-      const id = numberOf(args.id, 'target', 'targets')
-      const client = await clientOf(run, args)
+    on: TARGET,
+    options: {
+      ...eventOption,
+      url: text('Where the webhooks go'),
+      enabled: setting('Whether it gets webhooks; --no-enabled turns it off'),
+      'new-secret': {
+        ...setting('Sign with a new secret from now on, which is printed once'),
+        conflicts: ['password-stdin', 'password-file'],
+      },
+      'password-stdin': setting('Read the new secret from standard input'),
+      'password-file': text('Read the new secret from a file'),
+    },
+    ask: async ({ client, args, on: id, terminal }) => {
       const { url, event: events, enabled, newSecret, passwordStdin = false, passwordFile } = args
       const made = newSecret ? randomBytes(32).toString('base64url') : undefined
-      const secret = made ?? (await givenSecret(run.terminal, { passwordStdin, passwordFile }))
+      const secret = made ?? (await givenSecret(terminal, { passwordStdin, passwordFile }))
       const body = {
         ...(url !== undefined && { url }),
         ...(events && { events }),
         ...(enabled !== undefined && { enabled }),
         ...(secret !== undefined && { secret }),
       }
-      const target = await client.changeNotificationTarget({ id, body })
-      await writeAnswer(
-        run.terminal.stdout,
-        args.json,
-        made === undefined ? target : { ...target, secret: made },
-        () => `The target ${id} (${target.name}) was changed.\n${shownOnce(made)}`,
-      )
+      const target: NotificationTarget & { secret?: string } = await client.changeNotificationTarget({ id, body })
+      return made === undefined ? target : { ...target, secret: made }
     },
-  })
-
-/** `holdfast notification remove-target` */
-export const removeCommand = (run: Run) =>
-  command({
-    command: 'remove-target <id>',
+    text: ({ name, secret }, { on: id }) => `The target ${id} (${name}) was changed.\n${secretLine(secret)}`,
+  }),
+  'remove-target': tell({
     describe: 'Remove a target; notifications that wait for it are given up',
-    builder: (yargs) => idPosition(clientOptions(yargs)),
-    handler: async (args) => {
-      const id = numberOf(args.id, 'target', 'targets')
-      const client = await clientOf(run, args)
-      const answer = await client.deleteNotificationTarget({ id })
-      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
-    },
-  })
-
-/** `holdfast notification test` */
-export const testCommand = (run: Run) =>
-  command({
-    command: 'test <id>',
+    on: TARGET,
+    ask: (client, id) => client.deleteNotificationTarget({ id }),
+  }),
+  test: act({
     describe: 'Send the event "test" to a target at once, and print the result',
-    builder: (yargs) => idPosition(clientOptions(yargs)),
-    handler: async (args) => {
-      const id = numberOf(args.id, 'target', 'targets')
-      const client = await clientOf(run, args)
-      const sent = await client.testNotificationTarget({ id })
-      await writeAnswer(run.terminal.stdout, args.json, sent, () => wordsOf(sent))
-    },
-  })
+    on: TARGET,
+    ask: ({ client, on: id }) => client.testNotificationTarget({ id }),
+    text: wordsOf,
+  }),
+} satisfies Commands

@@ -1,7 +1,9 @@
 import type { OwnSession, UserSession } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { type Column, tableText, timeColumn } from '../../show/table.js'
+import { named } from '../act.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { byHand, resource, tell } from '../resource.js'
 
 const COLUMNS: readonly Column<OwnSession | UserSession>[] = [
   { title: 'id', value: (session) => session.id },
@@ -47,28 +49,15 @@ const listCommand = (run: Run) =>
     },
   })
 
-/** `holdfast session end` */
-const endCommand = (run: Run) =>
-  command({
-    command: 'end <session>',
-    describe: 'End a sign-in. Admins can also end sign-ins and API tokens of others',
-    builder: (yargs) =>
-      clientOptions(yargs).positional('session', { type: 'string', demandOption: true, describe: 'Its id' }),
-    handler: async (args) => {
-      const client = await clientOf(run, args)
-      const own = (await client.listOwnSessions()).records.some(({ id }) => id === args.session)
-      const answer = await (own ? client.endOwnSession({ id: args.session }) : client.endSession({ id: args.session }))
-      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
-    },
-  })
-
 /** `holdfast session …` */
-export const sessionCommands = (run: Run) =>
-  command({
-    builder: (yargs) =>
-      yargs
-        .command(listCommand(run))
-        .command(endCommand(run))
-        .demandCommand(1, 'Say what to do with sessions: list or end.'),
-    handler: () => undefined,
-  })
+export const sessionCommands = resource('sessions', {
+  list: byHand(listCommand),
+  end: tell({
+    describe: 'End a sign-in. Admins can also end sign-ins and API tokens of others',
+    on: named('session', 'Its id', async (client, id) => {
+      const { records } = await client.listOwnSessions()
+      return { id, isOwn: records.some((session) => session.id === id) }
+    }),
+    ask: (client, { id, isOwn }) => (isOwn ? client.endOwnSession({ id }) : client.endSession({ id })),
+  }),
+})

@@ -1,9 +1,10 @@
 import type { JobComparison } from '@holdfast/client'
 import { type Column, tableText } from '../../../show/table.js'
-import { writeAnswer } from '../../../show/answer.js'
 import { durationText } from '../../../show/time.js'
 import type { Output } from '../../../terminal.js'
-import { clientOf, clientOptions, command, jobIdOf, type Run } from '../../common.js'
+import { act } from '../../act.js'
+import { jobIdOf } from '../../common.js'
+import { JOB, text } from '../../options.js'
 
 /** Most rows of a table. `--json` holds more. */
 const MAX_ROWS = 50
@@ -43,22 +44,15 @@ const STEPS: readonly Column<Step>[] = [
   { title: 'jobs', value: ({ job, with_job: other }) => [job, other].filter((id) => id !== null).join(', ') },
 ]
 
-/** `holdfast job compare`: shows what differs between a job and the last good run of its form, or another job. */
-export const compareCommand = (run: Run) =>
-  command({
-    command: 'compare <id>',
-    describe: 'Show what differs between a job and the last good run of its form',
-    builder: (yargs) =>
-      clientOptions(yargs)
-        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
-        .option('with', { type: 'string', requiresArg: true, describe: 'Id of another job to compare with' }),
-    handler: async (args) => {
-      const id = jobIdOf(args.id)
-      const other = args.with === undefined ? {} : { with: jobIdOf(args.with) }
-      const comparison = await (await clientOf(run, args)).compareJob({ id, ...other })
-      await writeAnswer(run.terminal.stdout, args.json, comparison, () => textOf(run.terminal.stdout, comparison))
-    },
-  })
+/** The command that shows what differs between a job and the last good run of its form, or another job. */
+export const compareCommand = act({
+  describe: 'Show what differs between a job and the last good run of its form',
+  on: JOB,
+  options: { with: text('Id of another job to compare with') },
+  given: (args) => (args.with === undefined ? {} : { with: jobIdOf(args.with) }),
+  ask: ({ client, on: id, given: other }) => client.compareJob({ id, ...other }),
+  text: (comparison, { terminal: { stdout } }) => textOf(stdout, comparison),
+})
 
 function textOf(
   output: Output,

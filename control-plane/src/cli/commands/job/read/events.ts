@@ -1,10 +1,9 @@
 import type { Client, JobEventRecord } from '@holdfast/client'
-import { writeAnswer } from '../../../show/answer.js'
 import { tableOr, type Column } from '../../../show/table.js'
 import { durationText } from '../../../show/time.js'
-import { clientOf, clientOptions, command, jobIdOf, type Run } from '../../common.js'
-import { jobIdPosition } from '../../options.js'
 import { createRunCheck } from '../../../follow/same-run.js'
+import { act } from '../../act.js'
+import { flag, JOB, text } from '../../options.js'
 
 const PAGE = 2_000
 
@@ -16,26 +15,22 @@ const COLUMNS: readonly Column<JobEventRecord>[] = [
   { title: 'duration', value: (event) => durationText(event.duration), align: 'right' },
 ]
 
-/** `holdfast job events`: lists what happened in the playbook, task by task, host by host. */
-export const eventsCommand = (run: Run) =>
-  command({
-    command: 'events <id>',
-    describe: 'Show what happened in the playbook of a job, task by task',
-    builder: (yargs) =>
-      jobIdPosition(clientOptions(yargs))
-        .option('failed', { type: 'boolean', default: false, describe: 'Only what failed, and unreachable hosts' })
-        .option('host', { type: 'string', requiresArg: true, describe: 'Only events of this host' })
-        .option('task', { type: 'string', requiresArg: true, describe: 'Only events of tasks of this name' }),
-    handler: async (args) => {
-      const jobId = jobIdOf(args.id)
-      const { host, task } = args
-      const only = { host, task, ...(args.failed ? { outcome: 'failed,unreachable' } : {}) }
-      const records = await readEvents(await clientOf(run, args), jobId, only)
-      await writeAnswer(run.terminal.stdout, args.json, { count: records.length, records }, () =>
-        tableOr('No events.', run.terminal.stdout, COLUMNS, records),
-      )
-    },
-  })
+/** The command that lists what happened in the playbook, task by task, host by host. */
+export const eventsCommand = act({
+  describe: 'Show what happened in the playbook of a job, task by task',
+  on: JOB,
+  options: {
+    failed: flag('Only what failed, and unreachable hosts'),
+    host: text('Only events of this host'),
+    task: text('Only events of tasks of this name'),
+  },
+  ask: async ({ client, on: id, args: { host, task, failed } }) => {
+    const only = { host, task, ...(failed ? { outcome: 'failed,unreachable' } : {}) }
+    const records = await readEvents(client, id, only)
+    return { count: records.length, records }
+  },
+  text: ({ records }, { terminal: { stdout } }) => tableOr('No events.', stdout, COLUMNS, records),
+})
 
 /**
  * Reads all events, page by page, so that the service need not hold all of them at once. An empty page is the end.
