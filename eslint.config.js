@@ -42,7 +42,7 @@ export default tseslint.config(
       'max-lines-per-function': ['error', MAX_FUNCTION_LINES],
     },
   },
-  { files: ['protocol/src/**'], rules: { 'no-console': 'error' } },
+  { files: ['protocol/{src,host/src}/**'], rules: { 'no-console': 'error' } },
   {
     files: ['control-plane/src/**', 'runner-agent/src/**'],
     ignores: ['**/cli/**', '**/cli.ts'],

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { SettingsError } from '@holdfast/protocol'
+import { isErrno } from '@holdfast/host/system-errors'
 import type { Logger } from 'pino'
 import { messageOf } from './errors.js'
 import type { ControlPlaneSettings, LogLevel } from './settings.js'
@@ -37,6 +38,6 @@ async function readLogLevel(path: string): Promise<LogLevel | null> {
 }
 
 function nothingIfMissing(path: string, error: unknown): string {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+  if (isErrno(error, 'ENOENT')) return ''
   throw new SettingsError(`LOG_LEVEL_FILE: cannot read ${path}: ${messageOf(error)}`)
 }

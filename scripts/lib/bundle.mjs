@@ -18,9 +18,13 @@ const PROGRAMS = [
       'check-worker': 'forms/sandbox/check-worker.js',
       'jq-worker': 'sources/jq-worker.js',
     },
-    builds: ['../dist', '../client/dist', '../../protocol/dist'],
+    builds: ['../dist', '../client/dist', '../../protocol/dist', '../../protocol/host/dist'],
   },
-  { folder: 'runner-agent', entries: { cli: 'cli.js' }, builds: ['../dist', '../../protocol/dist'] },
+  {
+    folder: 'runner-agent',
+    entries: { cli: 'cli.js' },
+    builds: ['../dist', '../../protocol/dist', '../../protocol/host/dist'],
+  },
 ]
 
 /** Packages with files beside their code (native modules, WebAssembly), and large ones that few services ever load. */

@@ -21,7 +21,7 @@ const docComments = {
 }
 
 export default tseslint.config({
-  files: ['control-plane/{src,client/src}/**/*.ts', 'protocol/src/**/*.ts', 'runner-agent/src/**/*.ts'],
+  files: ['control-plane/{src,client/src}/**/*.ts', 'protocol/{src,host/src}/**/*.ts', 'runner-agent/src/**/*.ts'],
   ignores: ['**/*.gen.ts'],
   languageOptions: { parser: tseslint.parser },
   plugins: { docs: { rules: { comments: docComments } } },

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 /** The folders whose modules may not import each other in a circle. */
 const FOLDERS = [
   'protocol/src',
+  'protocol/host/src',
   'control-plane/src',
   'control-plane/client',
   'control-plane/web/src',

@@ -37,6 +37,7 @@ test('changes are drawn by a seed, by number, or found again by their keys', () 
   onTestFinished(() => rmSync(root, { recursive: true }))
   for (const folder of [
     'protocol/src',
+    'protocol/host/src',
     'control-plane/src',
     'control-plane/client/src',
     'runner-agent/src',

@@ -62,6 +62,14 @@ const WIDE: readonly (readonly [RegExp, readonly (readonly [string, number])[]])
     ],
   ],
   [
+    /^protocol\/host\//,
+    [
+      ['test/unit/host', 4],
+      ['test/unit/agent/durable', 1],
+      ['test/unit/', 5],
+    ],
+  ],
+  [
     /^protocol\//,
     [
       ['test/unit/protocol', 4],

@@ -85,6 +85,7 @@ function linkPackages(root: string, copy: string): void {
   }
   for (const [name, folder] of [
     ['client', 'control-plane/client'],
+    ['host', 'protocol/host'],
     ...['control-plane', 'protocol', 'runner-agent', 'test'].map((room) => [room, room] as const),
   ] as const) {
     symlinkSync(join(copy, folder), join(copy, 'node_modules/@holdfast', name))
@@ -94,7 +95,7 @@ function linkPackages(root: string, copy: string): void {
 /** The one changed file is built here: a run of tests would else compile the whole program first. */
 function sayBuilt(copy: string): void {
   const soon = new Date(Date.now() + 1000)
-  for (const program of ['protocol', 'control-plane/client', 'control-plane', 'runner-agent']) {
+  for (const program of ['protocol', 'protocol/host', 'control-plane/client', 'control-plane', 'runner-agent']) {
     const note = join(copy, program, 'dist/.tsbuildinfo')
     if (existsSync(note)) utimesSync(note, soon, soon)
   }

@@ -6,7 +6,7 @@ import type { Mutation } from './mutation.js'
 import { typescriptMutations } from './typescript-mutations.js'
 
 /** Folders of what the product runs. What is generated, and what only makes other files, is not among them. */
-const PRODUCT = ['protocol/src', 'control-plane/src', 'runner-agent/src', 'runner-agent/ansible']
+const PRODUCT = ['protocol/src', 'protocol/host/src', 'control-plane/src', 'runner-agent/src', 'runner-agent/ansible']
 
 /** All files below a folder, by path from the root. */
 export function filesBelow(root: string, folder: string): string[] {
@@ -41,6 +41,10 @@ export function distancesTo(root: string, path: string): Map<string, number> {
     if (!file.endsWith('.ts') || file.includes('/dist/')) continue
     for (const [, named, bare, late] of readFileSync(join(root, file), 'utf8').matchAll(IMPORT)) {
       const target = relative(root, resolve(root, dirname(file), named ?? bare ?? late ?? '')).replace(/\.js$/, '.ts')
+      importers.set(target, [...(importers.get(target) ?? []), file])
+    }
+    for (const [, part = ''] of readFileSync(join(root, file), 'utf8').matchAll(/from '@holdfast\/host\/([\w-]+)'/g)) {
+      const target = `protocol/host/src/${part}.ts`
       importers.set(target, [...(importers.get(target) ?? []), file])
     }
     if (/from '@holdfast\/protocol'/.test(readFileSync(join(root, file), 'utf8'))) {

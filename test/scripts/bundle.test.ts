@@ -8,6 +8,7 @@ import { ROOT } from '../support/product.js'
 
 const PARTS = [
   'protocol/dist',
+  'protocol/host/dist',
   'control-plane/client/dist',
   'scripts/lib',
   'package-lock.json',

@@ -5,7 +5,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Plugin } from 'vite'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
-const BUILT = ['protocol', 'control-plane/client', 'control-plane/web', 'control-plane', 'runner-agent']
+const BUILT = [
+  'protocol',
+  'protocol/host',
+  'control-plane/client',
+  'control-plane/web',
+  'control-plane',
+  'runner-agent',
+]
 
 /**
  * Builds what changed since the last build, so that no test runs old code: tests of whole programs, and the threads of the

@@ -94,6 +94,7 @@ const REFUSED: readonly (readonly [what: string, file: string, line: string, why
 const REFUSED_ELSEWHERE: typeof REFUSED = [
   ['protocol → node:child_process', 'protocol/src/frames.ts', "import 'node:child_process'", 'pure code'],
   ['protocol → the disk', 'protocol/src/frames.ts', "import 'node:fs'", 'pure code'],
+  ['host → valibot', 'protocol/host/src/durable.ts', "import 'valibot'", 'needs only Node.js'],
   ['client → Node.js', 'control-plane/client/src/index.ts', "import 'node:fs'", 'only fetch and valibot'],
   [
     'agent → control plane',

@@ -1,3 +1,4 @@
+import { createSerialQueue } from '@holdfast/host/queues'
 import type { Clock } from '../time/clock.js'
 import { messageOf } from '../errors.js'
 import { readAuditChain, readChained } from '../store/audit/audit-chain.js'
@@ -49,7 +50,8 @@ export function createAuditExport(deps: {
   /** Places that failed: how often, and the number of sweeps until the next try. */
   const failing = new Map<string, { failures: number; pause: number }>()
 
-  let sweeping: Promise<void> = Promise.resolve()
+  /** One sweep after the other: two at once would send the same records. */
+  const queue = createSerialQueue()
 
   async function sendTo(target: AuditTarget): Promise<void> {
     const { name } = target
@@ -79,11 +81,7 @@ export function createAuditExport(deps: {
     }
   }
 
-  /** One sweep after the other: two at once would send the same records. */
-  function sweep(): Promise<void> {
-    sweeping = sweeping.then(sendAll)
-    return sweeping
-  }
+  const sweep = (): Promise<void> => queue.add(sendAll)
 
   async function sendAll(): Promise<void> {
     for (const target of targets) {

@@ -1,5 +1,6 @@
 import { type FileHandle, chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, posix, relative, resolve, sep } from 'node:path'
+import { isErrno } from '@holdfast/host/system-errors'
 import { messageOf } from '../errors.js'
 import { BackupError } from './backup-error.js'
 import type { BackupRecord, Part } from './records.js'
@@ -75,7 +76,7 @@ async function unlessGone<T>(path: string, asked: Promise<T>): Promise<T | null>
   try {
     return await asked
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    if (isErrno(error, 'ENOENT')) return null
     throw new BackupError('file_unreadable', `${path} cannot be read: ${messageOf(error)}`)
   }
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isErrno } from '@holdfast/host/system-errors'
 import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { type RoleConfig, parseRoleConfig } from '../auth/roles/role-config.js'
 import { messageOf } from '../errors.js'
@@ -11,7 +12,7 @@ export async function readConfig(path: string): Promise<RoleConfig | null> {
   try {
     return parseRoleConfig(await readFile(path, 'utf8'))
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (isErrno(error, 'ENOENT')) return null
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
+import { isErrno, unlessMissing } from '@holdfast/host/system-errors'
 import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { messageOf } from '../errors.js'
 import type { ControlPlaneSettings } from '../settings.js'
@@ -43,7 +44,7 @@ async function dataFinding(path: string): Promise<Finding> {
     if ((found.mode & 0o077) === 0) return fine(subject, path)
     return doubtful(subject, `other users can look into ${path}, where secrets are`, `chmod 0700 ${path}`)
   } catch (error) {
-    if (!isMissing(error)) return wrong(subject, messageOf(error), `let ${username} read and write ${path}`)
+    if (!isErrno(error, 'ENOENT')) return wrong(subject, messageOf(error), `let ${username} read and write ${path}`)
     return missing(subject, path, username)
   }
 }
@@ -62,7 +63,7 @@ async function secretFindings(folder: string): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const name of SECRET_FILES) {
     const path = join(folder, name)
-    const found = await stat(path).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)))
+    const found = await unlessMissing(stat(path), null)
     if (found !== null && (found.mode & 0o077) !== 0) {
       findings.push(doubtful('secrets', `other users may read ${path}`, `chmod 0600 ${path}`))
     }
@@ -71,7 +72,7 @@ async function secretFindings(folder: string): Promise<Finding[]> {
 }
 
 async function diskFindings(path: string): Promise<Finding[]> {
-  const found = await statfs(path).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)))
+  const found = await unlessMissing(statfs(path), null)
   if (found === null) return []
   return [diskFinding(path, found.bavail * found.bsize)]
 }
@@ -89,11 +90,7 @@ async function readable(subject: string, path: string): Promise<Finding> {
     await access(path, constants.R_OK | constants.X_OK)
     return fine(subject, path)
   } catch (error) {
-    if (isMissing(error)) return fine(subject, `${path} is made at the first start`)
+    if (isErrno(error, 'ENOENT')) return fine(subject, `${path} is made at the first start`)
     return wrong(subject, messageOf(error), `let ${userInfo().username} read ${path}`)
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

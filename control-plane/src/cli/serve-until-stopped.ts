@@ -1,3 +1,4 @@
+import { createSerialQueue } from '@holdfast/host/queues'
 import { SettingsError } from '@holdfast/protocol'
 import { DatabaseHeldError, InvalidInputError, messageOf } from '../errors.js'
 import { CliError, UsageError } from './errors.js'
@@ -70,10 +71,10 @@ export async function serveUntilStopped({ start, say, manager, reloadsAtHangUp }
 /** Hears SIGHUP from now on. After `handle` was called, each signal starts a reload. */
 function hearHangUps(): { handle(reload: () => Promise<void>): void; forget(): void } {
   let reload: (() => Promise<void>) | null = null
-  let reloading = Promise.resolve()
+  const reloads = createSerialQueue()
   const hear = (): void => {
     // Reloads run one after the other. Each reads the files as they are when it begins.
-    if (reload) reloading = reloading.then(reload)
+    if (reload) void reloads.add(reload)
   }
   process.on('SIGHUP', hear)
   return {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { createSerialQueue } from '@holdfast/host/queues'
 import { SERVICE_NOTICES, watchdogPeriod } from '@holdfast/protocol'
 
 /** Tells the service manager that started this process how it is: systemd with `Type=notify`. */
@@ -28,12 +29,12 @@ export function connectServiceManager(
 ): ServiceManager {
   if (!environment.NOTIFY_SOCKET) return { ready() {}, reloading() {}, stopping() {}, close: async () => {} }
   // Notices are sent one after the other, because their order matters: "ready" after "reloads" says that the reload ended.
-  let sent = Promise.resolve()
+  const queue = createSerialQueue()
   let waiting = 0
   let hasComplained = false
   const send = (notices: readonly string[]): void => {
     waiting += 1
-    sent = sent.then(async () => {
+    void queue.add(async () => {
       const problem = await sendNotices(notices)
       waiting -= 1
       if (problem === null || hasComplained) return
@@ -54,7 +55,7 @@ export function connectServiceManager(
     stopping: () => send(SERVICE_NOTICES.stopping('stops in good order')),
     close() {
       if (watchdog) clearInterval(watchdog)
-      return sent
+      return queue.idle()
     },
   }
 }

@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Client } from '@holdfast/client'
+import { isErrno } from '@holdfast/host/system-errors'
 import { UsageError } from './errors.js'
 
 /** The files of a launch or a relaunch: the path of each by the key of its file field. */
@@ -47,7 +48,6 @@ export async function whyNoFile(path: string): Promise<string | null> {
   try {
     return (await stat(path)).isFile() ? null : 'is not a file'
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' ? 'there is no such file' : `cannot be read: ${message}`
+    return isErrno(error, 'ENOENT') ? 'there is no such file' : `cannot be read: ${(error as Error).message}`
   }
 }

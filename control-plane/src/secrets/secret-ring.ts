@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, rm, writeFile, rename, open } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeDurably } from '@holdfast/host/durable'
+import { unlessMissing } from '@holdfast/host/system-errors'
 import type { Clock } from '../time/clock.js'
 import { ConflictError } from '../errors.js'
 import { keptSecret } from './secrets.js'
@@ -104,29 +106,12 @@ function givenRing(today: string, { setting, previous }: SecretRingOptions): Sec
 }
 
 async function readPrevious(path: string): Promise<Previous[]> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
-    throw error
-  }
+  const text = await unlessMissing(readFile(path, 'utf8'), '')
   return text.split('\n').flatMap((line) => {
     const [, until, secret] = /^(-|\d+) (\S+)$/.exec(line) ?? []
     return secret === undefined ? [] : [{ secret, until: until === '-' ? null : Number(until) }]
   })
 }
 
-/** Replaces a file. After a crash, either the old or the complete new content is there. */
-async function replaceFile(path: string, content: string): Promise<void> {
-  const temporary = `${path}.new`
-  await rm(temporary, { force: true })
-  await writeFile(temporary, content, { mode: 0o600, flag: 'wx', flush: true })
-  await rename(temporary, path)
-  const folder = await open(join(path, '..'), 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
+/** Replaces a file. A crash leaves at most one other file with secrets, and the next rotation removes it. */
+const replaceFile = (path: string, content: string) => writeDurably(path, content, `${path}.new`)

@@ -1,3 +1,4 @@
+import { createSerialQueue } from '@holdfast/host/queues'
 import type { Timers } from './timers.js'
 
 /** Repeated clean-up while the service runs, one task at a time. */
@@ -60,14 +61,12 @@ export function startSweeper(
  * it is back.
  */
 export function startSweeps(deps: SweepDependencies, options: SweepOptions): Sweeps {
-  let running: Promise<void> = Promise.resolve()
+  const tasks = createSerialQueue()
   let isClosed = false
   let sweepWaits = false
 
   function inTurn(task: () => Promise<void>): Promise<void> {
-    const done = running.then(() => (isClosed ? undefined : task()))
-    running = done.catch(() => undefined)
-    return done
+    return tasks.add(async () => (isClosed ? undefined : task()))
   }
 
   function soon(task: () => Promise<void>): void {
@@ -96,7 +95,7 @@ export function startSweeps(deps: SweepDependencies, options: SweepOptions): Swe
     async close() {
       isClosed = true
       stop()
-      await running
+      await tasks.idle()
     },
   }
 }

@@ -1,3 +1,4 @@
+import { putNewest } from '@holdfast/host/newest'
 import { type Callers, createCallers } from './callers.js'
 
 /** Lets only so many in at a time under one name. Callers take turns, so that nobody keeps another one waiting. */
@@ -144,10 +145,7 @@ function isBefore(place: Place, one: string, other: string): boolean {
 }
 
 function noteTurn({ lastTurns }: Place, caller: string, turn: number): void {
-  lastTurns.delete(caller)
-  lastTurns.set(caller, turn)
-  const [oldest] = lastTurns.keys()
-  if (lastTurns.size > MAX_KNOWN && oldest !== undefined) lastTurns.delete(oldest)
+  putNewest(lastTurns, caller, turn, MAX_KNOWN)
 }
 
 /** Puts what waits under exactly those callers that it has now. */

@@ -3,6 +3,8 @@ import { constants as files } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, opendir, realpath, rename, rm, statfs } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { syncFolder } from '@holdfast/host/durable'
+import { isErrno } from '@holdfast/host/system-errors'
 import { UnavailableError, messageOf } from '../errors.js'
 
 /** A stored name is random. It holds nothing of the name that the user gave the file. */
@@ -192,18 +194,8 @@ async function orNull<T>(result: Promise<T>): Promise<T | null> {
   try {
     return await result
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (code === 'ENOENT' || code === 'ELOOP') return null
+    if (isErrno(error, 'ENOENT', 'ELOOP')) return null
     throw error
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
 

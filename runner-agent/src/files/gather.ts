@@ -1,7 +1,7 @@
 import { type JobOrder, type Manifest, parseJson, parseManifest, ProtocolError } from '@holdfast/protocol'
 import { rm } from 'node:fs/promises'
 import * as v from 'valibot'
-import { forEachLimited } from '../async.js'
+import { forEachLimited } from '../for-each-limited.js'
 import type { JobKey } from '../spool/job-folder.js'
 import { type BlobCache, UnusableBlobError } from './blob-cache.js'
 import { type BlobTransfer, TransferError } from './blob-transfer.js'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, constants, createReadStream, openSync, writeSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createSerialQueue, type SerialQueue } from '../async.js'
+import { createSerialQueue, type SerialQueue } from '@holdfast/host/queues'
 
 /** A file that was in the upload store for so long is removed: no job waits for it any more. In milliseconds. */
 const FORGOTTEN_MS = 24 * 3_600_000

@@ -1,7 +1,7 @@
 import { isSafeLink, type Manifest } from '@holdfast/protocol'
 import { mkdir, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { forEachLimited } from '../async.js'
+import { forEachLimited } from '../for-each-limited.js'
 import type { BlobCache } from './blob-cache.js'
 
 const AT_ONCE = 8

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import type { Logger } from '../log.js'
-import { isErrno } from './durable.js'
+import { isErrno } from '@holdfast/host/system-errors'
 
 /** Enough to look at jobs, read their streams, write ends and start a few supervisors at the same time. */
 const SPARE = 32

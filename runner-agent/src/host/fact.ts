@@ -1,7 +1,7 @@
 import { parseJson } from '@holdfast/protocol'
 import { readFileSync, statSync } from 'node:fs'
 import type * as v from 'valibot'
-import { isErrno } from './durable.js'
+import { isErrno } from '@holdfast/host/system-errors'
 
 /**
  * What one look at a file or folder has found:

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
-import { isErrno } from './durable.js'
+import { isErrno } from '@holdfast/host/system-errors'
 
 /** The program that asks the kernel (`ansible/locks.py`), and the Python that runs it. */
 export interface LockProgram {

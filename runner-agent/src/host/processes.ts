@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import * as v from 'valibot'
-import { isErrno } from './durable.js'
+import { isErrno } from '@holdfast/host/system-errors'
 
 /**
  * A process named so that no other one is ever taken for it: pid, start time in clock ticks since boot (field 22 of

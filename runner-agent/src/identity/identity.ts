@@ -12,7 +12,8 @@ import {
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { createDurably, isErrno, syncFolder, writeDurably } from '../host/durable.js'
+import { createDurably, syncFolder, writeDurably } from '@holdfast/host/durable'
+import { isErrno } from '@holdfast/host/system-errors'
 
 const keysSchema = v.object({ identityPrivatePem: v.string(), sealingPrivatePem: v.string() })
 

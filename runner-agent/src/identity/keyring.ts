@@ -1,3 +1,4 @@
+import { createSerialQueue } from '@holdfast/host/queues'
 import { becomeNext, forgetFormer, type Identity, loadNext } from './identity.js'
 import { describeError, type Logger } from '../log.js'
 
@@ -39,15 +40,13 @@ export function createKeyring(loaded: Identity, { statePath, log, isIdle }: Keyr
   let today = loaded
   let next: Identity | null = null
   let used = loaded
-  let turn: Promise<void> = Promise.resolve()
+  const turns = createSerialQueue()
 
   /** One change of the files at a time. */
-  const inTurn = (task: () => Promise<void>, failure: string): Promise<void> => {
-    turn = turn.then(task).catch((error: unknown) => {
+  const inTurn = (task: () => Promise<void>, failure: string): Promise<void> =>
+    turns.add(task).catch((error: unknown) => {
       log.error({ error: describeError(error) }, failure)
     })
-    return turn
-  }
 
   const shown = (): Identity => next ?? today
 

@@ -12,7 +12,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { describeError, type Logger } from '../log.js'
-import { isErrno, writeDurablySync } from '../host/durable.js'
+import { writeDurablySync } from '@holdfast/host/durable'
+import { isErrno } from '@holdfast/host/system-errors'
 
 /** How the runner came to trust a control plane. */
 const WAYS = ['first use', 'setting', 'command', 'succession'] as const

@@ -1,4 +1,4 @@
-import { isErrno, isPassing } from '../host/durable.js'
+import { isErrno, isPassing } from '@holdfast/host/system-errors'
 import { describeError } from '../log.js'
 
 /** A job that was never started is given up after so many failed writes in a row. Then its slot is free for others. */

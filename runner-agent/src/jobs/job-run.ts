@@ -1,6 +1,6 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createSerialQueue } from '../async.js'
+import { createSerialQueue } from '@holdfast/host/queues'
 import { describeError, type Logger } from '../log.js'
 import { lastWordOf, type SupervisorEnd, type SupervisorProcess } from '../playbook/supervisor.js'
 import { amendEnd, type KnownEnd } from '../spool/agent-end.js'

@@ -1,4 +1,4 @@
-import { writeDurably } from '../host/durable.js'
+import { writeDurably } from '@holdfast/host/durable'
 import type { JobFolder } from '../spool/job-folder.js'
 import type { Trust } from '../identity/trust.js'
 

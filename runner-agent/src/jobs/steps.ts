@@ -9,7 +9,8 @@ import { type OpenSecrets, secretsText } from '../playbook/secrets.js'
 import { startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
 import { type ProcessIdentity, signalProcess } from '../host/processes.js'
 import { agentEndOf, type KnownEnd, takeStart, UnsureError, writeAgentEnd } from '../spool/agent-end.js'
-import { isErrno, isPassing, syncFolder, writeDurably } from '../host/durable.js'
+import { syncFolder, writeDurably } from '@holdfast/host/durable'
+import { isErrno, isPassing } from '@holdfast/host/system-errors'
 import { type Claim, folderNameOf, type JobFileName, type JobFolder, type JobKey } from '../spool/job-folder.js'
 
 /** How long the agent looks for processes of a lost supervisor and ends them, in milliseconds. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess, type ProcessIdentity } from '../host/processes.js'
-import { isErrno } from '../host/durable.js'
+import { isErrno } from '@holdfast/host/system-errors'
 
 const LOOK_EVERY_MS = 50
 /** Most looks, whatever the bound in time is. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
-import { isErrno, isPassing } from '../host/durable.js'
+import { isErrno, isPassing } from '@holdfast/host/system-errors'
 import type { JobFolder } from '../spool/job-folder.js'
 import type { Environment } from '../ground.js'
 

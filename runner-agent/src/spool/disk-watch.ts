@@ -1,7 +1,7 @@
 import { access, constants, statfs, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeError, type Logger } from '../log.js'
-import { isErrno } from '../host/durable.js'
+import { isErrno } from '@holdfast/host/system-errors'
 
 /** Between two looks while all is well, and while it is not. */
 const LOOK_EVERY_MS = 5_000

@@ -3,7 +3,7 @@ import { lstat, mkdir, opendir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, type Logger } from '../log.js'
-import { isErrno } from '../host/durable.js'
+import { isErrno } from '@holdfast/host/system-errors'
 import { folderNameOf, type JobKey, jobKeyOf } from './job-folder.js'
 
 /** How long a run is remembered, in milliseconds. Nobody should restore an older backup of the database. */

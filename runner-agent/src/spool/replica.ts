@@ -1,5 +1,5 @@
 import type { EndRecord, StreamName } from '@holdfast/protocol'
-import { isErrno, isNoFile } from '../host/durable.js'
+import { isErrno, isNoFile } from '@holdfast/host/system-errors'
 import type { JobKey } from './job-folder.js'
 import { StreamCursor } from './stream-cursor.js'
 import type { StreamFile } from './stream-file.js'

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createDurably, isErrno } from '../host/durable.js'
+import { createDurably } from '@holdfast/host/durable'
+import { isErrno } from '@holdfast/host/system-errors'
 import { codeOf } from '../host/fact.js'
 
 /** The name of the mark in the spool, and of its copy in the state folder. */

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as v from 'valibot'
 import { identifyProcess, lookAtProcess, processIdentitySchema } from '../host/processes.js'
-import { createDurably, isErrno, writeDurably } from '../host/durable.js'
+import { createDurably, writeDurably } from '@holdfast/host/durable'
+import { isErrno } from '@holdfast/host/system-errors'
 import { type KernelLock, type LockProgram, takeKernelLock } from '../host/kernel-lock.js'
 
 /**

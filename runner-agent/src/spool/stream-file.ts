@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, fstatSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { describeError } from '../log.js'
-import { isErrno, isNoFile } from '../host/durable.js'
+import { isErrno, isNoFile } from '@holdfast/host/system-errors'
 
 /** A growing file that another process appends to, read at any offset. It is opened by the first read. */
 export interface StreamFile {

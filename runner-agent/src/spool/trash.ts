@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../log.js'
-import { isErrno } from '../host/durable.js'
+import { isErrno } from '@holdfast/host/system-errors'
 import { folderNameOf, type JobFolder } from './job-folder.js'
 import type { PastRuns } from './past-runs.js'
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { forEachLimited } from '../../../runner-agent/src/async.js'
+import { forEachLimited } from '../../../runner-agent/src/for-each-limited.js'
 import { type BlobCache, openBlobCache } from '../../../runner-agent/src/files/blob-cache.js'
 import { createBlobTransfer } from '../../../runner-agent/src/files/blob-transfer.js'
 import { loadIdentity } from '../../../runner-agent/src/identity/identity.js'

@@ -8,7 +8,7 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,15 +16,13 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as v from 'valibot'
 import {
   createDurably,
-  isErrno,
-  isNoFile,
-  isPassing,
   syncFolder,
   writeDurably,
   writeDurablySync,
   writeReplacing,
   writeSynced,
-} from '../../../runner-agent/src/host/durable.js'
+} from '../../../protocol/host/src/durable.js'
+import { isErrno, isNoFile, isPassing, unlessMissing } from '../../../protocol/host/src/system-errors.js'
 import { codeOf, lookAt, readFact } from '../../../runner-agent/src/host/fact.js'
 import { openFilesBelow } from '../../agent/open-files.js'
 
@@ -71,6 +69,7 @@ async function noteSyncs(): Promise<void> {
 
 const WRITERS: [string, (text: string) => unknown][] = [
   ['writeDurably', (text) => writeDurably(path, text)],
+  ['writeDurably by a given name', (text) => writeDurably(path, text, `${path}.new.tmp`)],
   ['writeDurablySync', (text) => writeDurablySync(path, text)],
 ]
 
@@ -104,6 +103,21 @@ describe.each(WRITERS)('%s', (_, write) => {
     await expect((async () => write('new'))()).rejects.toMatchObject({ code: 'ENOENT' })
     mkdirSync(folder)
   })
+})
+
+test('what a crash left under the given name goes away', async () => {
+  const left = `${path}.new`
+  writeFileSync(left, 'longer than the new text', { mode: 0o644 })
+  await writeDurably(path, 'new', left)
+  expect([readFileSync(path, 'utf8'), readdirSync(folder)]).toEqual(['new', ['name']])
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
+test('what is not there is said in another way, and no other error is hidden', async () => {
+  expect(await unlessMissing(readFile(path, 'utf8'), null)).toBeNull()
+  writeFileSync(path, 'text')
+  expect(await unlessMissing(readFile(path, 'utf8'), null)).toBe('text')
+  await expect(unlessMissing(readFile(folder, 'utf8'), null)).rejects.toMatchObject({ code: 'EISDIR' })
 })
 
 test('a file is created once, durably, and what is there already stays as it is', async () => {

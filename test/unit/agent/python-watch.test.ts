@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { createPartsOwner } from '../../../runner-agent/src/ground.js'
+import { createPartsOwner } from '../../../protocol/host/src/parts-owner.js'
 import { composePython } from '../../../runner-agent/src/playbook/compose.js'
 import type { HostPython } from '../../../runner-agent/src/playbook/host-python.js'
 import { waitUntil } from '../../agent/waiting.js'

@@ -92,7 +92,7 @@ test('a file of this session is not open any more when it is written', async () 
   expect(descriptors).toEqual([])
 })
 
-test('a session is on the disk before its file has its name', async () => {
+test('a session is on the disk before its file has its name, and then the name is', async () => {
   const file = newFile()
   const any = await open(import.meta.filename, 'r')
   const handles = Object.getPrototypeOf(any) as FileHandle
@@ -104,7 +104,7 @@ test('a session is on the disk before its file has its name', async () => {
   })
   onTestFinished(() => sync.mockRestore())
   await file.write(SESSION)
-  expect([seen, existsSync(file.path)]).toEqual([[true, false], true])
+  expect([seen, existsSync(file.path)]).toEqual([[true, false, true, true], true])
 })
 
 test('the first write makes the folders that are missing', async () => {

@@ -17,12 +17,12 @@ test('a secret is what its file says, without the blanks around it', async () =>
   expect(readFileSync(join(folder, 'given'), 'utf8')).toBe('  mine \n')
 })
 
-test('a secret that is made is on the disk before it has its name, in a folder that is private', async () => {
+test('a secret that is made is on the disk, and then its name, in a folder that is private', async () => {
   const synced = await syncedFiles()
   const made = await keptSecret(join(folder, 'data'), 'key')
   expect(readFileSync(join(folder, 'data/key'), 'utf8')).toBe(`${made}\n`)
   expect(statSync(join(folder, 'data')).mode & 0o777).toBe(0o700)
-  expect(synced).toEqual([expect.stringMatching(/\/data\/key\.[0-9a-f]{12}\.tmp$/)])
+  expect(synced).toEqual([expect.stringMatching(/\/data\/key\.[0-9a-f]{12}\.tmp$/), join(folder, 'data')])
   expect(readdirSync(join(folder, 'data'))).toEqual(['key'])
 })
 

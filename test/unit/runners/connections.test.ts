@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pino } from 'pino'
-import { createKeyedQueue } from '../../../control-plane/src/runners/registration/connections/keyed-queue.js'
 import { PresentConnections } from '../../../control-plane/src/runners/registration/connections/present.js'
 import { createRegistry } from '../../../control-plane/src/runners/registration/connections/registry.js'
 import { createStatusWriter } from '../../../control-plane/src/runners/registration/connections/status-writer.js'
@@ -33,32 +32,6 @@ function advance(milliseconds: number): Promise<unknown> {
   timers.advance(milliseconds)
   return settled()
 }
-
-describe('the tasks of a key', () => {
-  test('run one after the other, also after one that failed, and those of another key do not wait', async () => {
-    const queue = createKeyedQueue()
-    const began: string[] = []
-    const fail: Record<string, (error: Error) => void> = {}
-    const run = (key: string, name: string) =>
-      queue.run(key, () => {
-        began.push(name)
-        return new Promise<void>((_, reject) => (fail[name] = reject))
-      })
-    const outcomes = [run('a', 'a1'), run('a', 'a2'), run('b', 'b1')].map((one) => one.catch(String))
-    await settled()
-    expect(began).toEqual(['a1', 'b1'])
-    let isIdle = false
-    void queue.idle().then(() => (isIdle = true))
-    fail['a1']?.(new Error('no'))
-    fail['b1']?.(new Error('no'))
-    await settled()
-    expect([began, isIdle]).toEqual([['a1', 'b1', 'a2'], false])
-    fail['a2']?.(new Error('no'))
-    expect(await Promise.all(outcomes)).toEqual(['Error: no', 'Error: no', 'Error: no'])
-    await settled()
-    expect(isIdle).toBe(true)
-  })
-})
 
 describe('the registry', () => {
   test('finds the connection of exactly one row', () => {

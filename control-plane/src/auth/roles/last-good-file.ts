@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { open, readFile, rename, unlink } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { writeDurably } from '@holdfast/host/durable'
+import { unlessMissing } from '@holdfast/host/system-errors'
 
 /**
  * A copy of the last valid version of a configuration file. It is beside the file, and its name ends in `.last-good`.
@@ -15,32 +16,14 @@ export interface LastGoodFile {
 /** @param path the configuration file */
 export function lastGoodOf(path: string): LastGoodFile {
   const copy = `${path}.last-good`
-  const read = async (): Promise<string | null> => {
-    try {
-      return await readFile(copy, 'utf8')
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-      throw error
-    }
-  }
+  const read = (): Promise<string | null> => unlessMissing(readFile(copy, 'utf8'), null)
   return {
     path: copy,
     read,
     async keep(text) {
       if ((await read()) === text) return
-      // Several nodes may store it at the same moment. So each writes its own file, and a rename is atomic.
-      const temporary = `${copy}.${randomBytes(6).toString('hex')}.tmp`
-      const file = await open(temporary, 'wx', 0o600)
-      try {
-        await file.writeFile(text)
-        await file.sync()
-        await rename(temporary, copy)
-      } catch (error) {
-        await unlink(temporary)
-        throw error
-      } finally {
-        await file.close()
-      }
+      // Several nodes may store it at the same moment. Each writes a file of its own, and a rename is atomic.
+      await writeDurably(copy, text)
     },
   }
 }

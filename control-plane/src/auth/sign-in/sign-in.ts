@@ -1,3 +1,4 @@
+import { createKeyedQueue } from '@holdfast/host/queues'
 import type { Clock } from '../../time/clock.js'
 import { TooManyError, UnauthenticatedError } from '../../errors.js'
 import { isKnownNetwork, noteNetwork } from '../../store/accounts/known-networks.js'
@@ -102,7 +103,7 @@ export async function forgetGuesses(queries: Queries, username: string): Promise
 /** Makes the {@link SignIn} of this control plane. */
 export function createSignIn(deps: SignInDependencies): SignIn {
   const { store, clock } = deps
-  const oneAfterTheOther = createLine()
+  const queue = createKeyedQueue()
 
   async function refuseHeldBack(username: string, network: string): Promise<void> {
     const now = clock.now()
@@ -132,7 +133,7 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     const network = networkOf(address)
     // For each address and account, one guess runs at a time. Guesses at the same time would all see the same number of
     // failures.
-    return oneAfterTheOther(atAddress(username, network), async () => {
+    return queue.run(atAddress(username, network), async () => {
       await refuseHeldBack(username, network)
       const local = await localAccount(deps, username, password, network)
       // The directory never gets a local password.
@@ -186,21 +187,4 @@ async function localAccount(
   const user = await findUserByName(store.read, 'local', username)
   const matches = await passwords.verify(user?.passwordHash ?? null, password, network)
   return { user: user?.enabled && matches ? user : null, isKnown: user !== null }
-}
-
-/** Runs tasks of the same key one after the other. */
-function createLine(): <T>(key: string, task: () => Promise<T>) => Promise<T> {
-  const lastOf = new Map<string, Promise<unknown>>()
-  return async (key, task) => {
-    const before = lastOf.get(key) ?? Promise.resolve()
-    const mine = before.then(task)
-    // The queue only keeps the order. The caller of the task gets its error.
-    const quiet = mine.catch(() => undefined)
-    lastOf.set(key, quiet)
-    try {
-      return await mine
-    } finally {
-      if (lastOf.get(key) === quiet) lastOf.delete(key)
-    }
-  }
 }

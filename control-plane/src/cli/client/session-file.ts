@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { writeDurably } from '@holdfast/host/durable'
+import { isErrno, unlessMissing } from '@holdfast/host/system-errors'
 import * as v from 'valibot'
 import { CliError } from '../errors.js'
 import { EXIT } from '../exit-codes.js'
@@ -63,7 +65,7 @@ async function readSession(path: string): Promise<SavedSession | null> {
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    if (isErrno(error, 'ENOENT')) return null
     throw new CliError(EXIT.unexpected, `Cannot read ${path}: ${(error as Error).message}`, { cause: error })
   }
   try {
@@ -76,15 +78,7 @@ async function readSession(path: string): Promise<SavedSession | null> {
 
 async function writeSession(path: string, session: SavedSession): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const fresh = `${path}.${process.pid}.new`
-  const file = await open(fresh, 'w', 0o600)
-  try {
-    await file.writeFile(`${JSON.stringify(session, null, 2)}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(fresh, path)
+  await writeDurably(path, `${JSON.stringify(session, null, 2)}\n`, `${path}.${process.pid}.new`)
 }
 
 /**
@@ -101,10 +95,10 @@ async function takeLock(lock: string): Promise<() => Promise<void>> {
 
 /** Whether nobody holds the lock. A holder that ended is removed. */
 async function isFree(lock: string): Promise<boolean> {
-  const [holder] = await unlessGone(readdir(lock), [])
+  const [holder] = await unlessMissing(readdir(lock), [])
   if (holder === undefined) return true
   const path = join(lock, holder)
-  const since = await unlessGone(
+  const since = await unlessMissing(
     stat(path).then(({ mtimeMs }) => mtimeMs),
     0,
   )
@@ -123,17 +117,7 @@ async function hasTaken(lock: string, holder: string): Promise<boolean> {
     return true
   } catch (error) {
     await rm(own, { recursive: true, force: true })
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false
-    throw error
-  }
-}
-
-async function unlessGone<T>(asked: Promise<T>, otherwise: T): Promise<T> {
-  try {
-    return await asked
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return otherwise
+    if (isErrno(error, 'ENOTEMPTY', 'EEXIST')) return false
     throw error
   }
 }

@@ -1,4 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { createSerialQueue } from '@holdfast/host/queues'
 import type { Logger } from 'pino'
 import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
@@ -67,14 +68,8 @@ export interface SecretRotationDependencies {
 export function createSecretRotation(deps: SecretRotationDependencies): SecretRotation {
   const { clock, log, encryption } = deps
   let rotatedAt = clock.now()
-  let running: Promise<unknown> = Promise.resolve()
-
   /** One pass after the other: two at once would do everything twice. */
-  function inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const mine = running.then(task)
-    running = mine.catch(() => undefined)
-    return mine
-  }
+  const passes = createSerialQueue()
 
   async function pass(): Promise<Reencryption> {
     const total = { reencrypted: 0, unreadable: 0 }
@@ -98,14 +93,14 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
   }
 
   const stop = deps.timers.every(LOOK_MS, () => {
-    inTurn(goOn).catch((error: unknown) => {
+    passes.add(goOn).catch((error: unknown) => {
       log.warn({ reason: messageOf(error) }, 'stored secrets could not be encrypted anew; tried again soon')
     })
   })
 
   return {
     rotateEncryption: () =>
-      inTurn(async () => {
+      passes.add(async () => {
         // An interrupted rotation is completed first, without a further secret.
         if (encryption.isKept && !encryption.hasPrevious()) {
           await encryption.rotate(null)
@@ -113,10 +108,10 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
         }
         return pass()
       }),
-    rotateAccessTokens: () => inTurn(() => deps.accessTokens.rotate(clock.now() + deps.refreshTokenMs)),
+    rotateAccessTokens: () => passes.add(() => deps.accessTokens.rotate(clock.now() + deps.refreshTokenMs)),
     async close() {
       stop()
-      await running
+      await passes.idle()
     },
   }
 }

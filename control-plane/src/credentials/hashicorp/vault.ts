@@ -1,3 +1,4 @@
+import { putNewest } from '@holdfast/host/newest'
 import type { Clock } from '../../time/clock.js'
 import type { Timers } from '../../time/timers.js'
 import {
@@ -74,10 +75,7 @@ export function createHashicorpVault(settings: VaultSettings, deps: VaultDepende
       const known = kept.get(key)
       if (known && known.until > now) return known.values
       const values = readNow(placed)
-      kept.delete(key)
-      kept.set(key, { until: now + settings.keepMs, values })
-      const [oldest] = kept.keys()
-      if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
+      putNewest(kept, key, { until: now + settings.keepMs, values }, MAX_KEPT)
       // A failed request is not kept, so the next caller asks again at once.
       values.catch(() => kept.get(key)?.values === values && kept.delete(key))
       return values

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { unlessMissing } from '@holdfast/host/system-errors'
 import { Compile } from 'typebox/compile'
 import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
@@ -127,11 +128,6 @@ function entriesOf(value: unknown): { list: unknown[]; path: string[] } | null {
 
 /** A text that changes whenever the file changes. */
 async function fingerprintOf(path: string): Promise<string> {
-  try {
-    const { ino, size, mtimeMs } = await stat(path)
-    return `${ino} ${size} ${mtimeMs}`
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NO_FILE
-    throw error
-  }
+  const found = await unlessMissing(stat(path), null)
+  return found === null ? NO_FILE : `${found.ino} ${found.size} ${found.mtimeMs}`
 }

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { isErrno } from '@holdfast/host/system-errors'
 import { messageOf } from '../../errors.js'
 import type { Clock } from '../../time/clock.js'
 import { parseField } from '../fields/parse-field.js'
@@ -80,7 +81,7 @@ export function createOwnFunctions(path: string, clock: Clock, checks: Pick<Laun
     try {
       return await read()
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NO_OWN_FUNCTIONS
+      if (isErrno(error, 'ENOENT')) return NO_OWN_FUNCTIONS
       return brokenBy(messageOf(error))
     }
   }

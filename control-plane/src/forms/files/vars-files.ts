@@ -1,5 +1,6 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
+import { isErrno } from '@holdfast/host/system-errors'
 import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
 import { MAX_YAML_CHARACTERS, YamlProblem, type YamlText, readYamlInTurns } from '../../texts/yaml-text.js'
@@ -43,8 +44,7 @@ export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
     try {
       return await read(path)
     } catch (error) {
-      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-      return { problem: isMissing ? 'there is no such file' : messageOf(error) }
+      return { problem: isErrno(error, 'ENOENT') ? 'there is no such file' : messageOf(error) }
     }
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { unlessMissing } from '@holdfast/host/system-errors'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 
@@ -47,11 +48,8 @@ export interface PageFiles {
  * @returns null when nothing was built there
  */
 export async function readPageFiles(folder: string, prefix: string): Promise<PageFiles | null> {
-  const text = await readFile(join(folder, 'manifest.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    // A clone in which only `tsc` ran has no pages. Any other failure is thrown.
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
+  // A clone in which only `tsc` ran has no pages. Any other failure is thrown.
+  const text = await unlessMissing(readFile(join(folder, 'manifest.json'), 'utf8'), null)
   if (text === null) return null
   const made: Static<typeof Manifest> = manifest.Parse(JSON.parse(text))
   const template = await readFile(join(folder, 'index.html'), 'utf8')

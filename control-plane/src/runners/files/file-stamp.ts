@@ -1,4 +1,5 @@
 import type { BigIntStats } from 'node:fs'
+import { isErrno } from '@holdfast/host/system-errors'
 
 /** Tells one version of a file from another one without reading it. */
 export interface FileStamp {
@@ -25,7 +26,7 @@ export function stampOf(stat: BigIntStats): FileStamp {
  * file.
  */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+  return isErrno(error, 'ENOENT', 'ENOTDIR')
 }
 
 const PASSING_CODES: ReadonlySet<unknown> = new Set([

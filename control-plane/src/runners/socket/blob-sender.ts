@@ -1,3 +1,4 @@
+import { createSerialQueue } from '@holdfast/host/queues'
 import { MAX_PAYLOAD_BYTES, encodeFrame } from '@holdfast/protocol'
 
 /** What the sender needs of a socket. */
@@ -12,7 +13,7 @@ export interface FrameSink {
  * more than one frame, a slow network slows down the reading of files, and several blobs take turns frame by frame.
  */
 export class BlobSender {
-  #lane: Promise<unknown> = Promise.resolve()
+  readonly #lane = createSerialQueue()
 
   constructor(private readonly sink: FrameSink) {}
 
@@ -36,8 +37,6 @@ export class BlobSender {
   }
 
   #frame(bytes: Buffer): Promise<void> {
-    const sent = this.#lane.then(() => this.sink.sendBytes(bytes))
-    this.#lane = sent.catch(() => undefined)
-    return sent
+    return this.#lane.add(() => this.sink.sendBytes(bytes))
   }
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { isErrno } from '@holdfast/host/system-errors'
 import { sql } from 'kysely'
 import * as v from 'valibot'
 import { messageOf } from '../../errors.js'
@@ -97,7 +98,7 @@ async function whyTakenBack(markPath: string, database: string, numbers: Numbers
       await file.close()
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${markPath} is not there`
+    if (isErrno(error, 'ENOENT')) return `${markPath} is not there`
     return `${markPath} cannot be read: ${messageOf(error)}`
   }
   const mark = v.safeParse(v.pipe(v.string(), v.parseJson(), Mark), text)

@@ -1,3 +1,4 @@
+import { unlessMissing } from '@holdfast/host/system-errors'
 import { Kysely } from 'kysely'
 import { rename, rm, stat } from 'node:fs/promises'
 import sqlite3 from 'sqlite3'
@@ -99,7 +100,7 @@ export async function fillSqlite(
       await handle.close()
       if (isThere) {
         if (kept === null) await removeFiles(path)
-        else for (const end of ['', '-wal', '-shm']) await rename(path + end, kept + end).catch(ignoreMissing)
+        else for (const end of ['', '-wal', '-shm']) await unlessMissing(rename(path + end, kept + end), undefined)
       }
       await rename(made, path)
       await removeFiles(made)
@@ -178,8 +179,4 @@ async function isFile(path: string): Promise<boolean> {
 
 async function removeFiles(path: string): Promise<void> {
   for (const end of ['', '-wal', '-shm', '-journal']) await rm(path + end, { force: true })
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error
 }

@@ -1,3 +1,4 @@
+import { putNewest } from '@holdfast/host/newest'
 import type sqlite3 from 'sqlite3'
 
 /** Most prepared statements that are kept. Beyond this number, the least recently used one is removed. */
@@ -37,13 +38,8 @@ export function createStatements(handle: sqlite3.Database): Statements {
         reject(error)
       })
     })
-    prepared.set(sql, made)
-    const oldest = prepared.keys().next()
-    if (prepared.size > MAX_STATEMENTS && !oldest.done) {
-      // Statements that were given to the handle before end before the handle is closed.
-      void prepared.get(oldest.value)?.then((statement) => statement.finalize())
-      prepared.delete(oldest.value)
-    }
+    // Statements that were given to the handle before end before the handle is closed.
+    void putNewest(prepared, sql, made, MAX_STATEMENTS)?.then((statement) => statement.finalize())
     return made
   }
 

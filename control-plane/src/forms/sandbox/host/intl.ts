@@ -1,3 +1,4 @@
+import { putNewest } from '@holdfast/host/newest'
 /** The parts of `Intl` whose objects have their own options. */
 const CONSTRUCTORS = {
   DateTimeFormat: Intl.DateTimeFormat,
@@ -64,8 +65,7 @@ export function createHostIntl(locale: string | null = null): HostIntl {
     if (known) return known
     const make = CONSTRUCTORS[kind] as new (locales: Locales, options: never) => object
     const made = new make(localesFor(locales), (options ?? undefined) as never)
-    if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '')
-    kept.set(key, made)
+    putNewest(kept, key, made, MAX_KEPT)
     return made
   }
 

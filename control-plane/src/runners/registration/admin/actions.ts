@@ -5,7 +5,7 @@ import type { Queries } from '../../../store/store.js'
 import type { AgentConnection } from '../../socket/agent-connection.js'
 import type { HubDependencies } from '../hub-options.js'
 import { approvedNow } from '../join/decision.js'
-import type { KeyedQueue } from '../connections/keyed-queue.js'
+import type { KeyedQueue } from '@holdfast/host/queues'
 import type { Registry } from '../connections/registry.js'
 import { type RunnerChanges, acceptCopy, change, moveRunner, removeRunner, requireSameKey } from './writes.js'
 

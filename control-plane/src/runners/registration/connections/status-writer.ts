@@ -1,3 +1,4 @@
+import { createSerialQueue } from '@holdfast/host/queues'
 import type { Logger } from 'pino'
 import { messageOf } from '../../../errors.js'
 import { type RunnerStatus, storeRunnerStatus } from '../../../store/runners/runner-status.js'
@@ -39,7 +40,7 @@ export function createStatusWriter(deps: {
 }): StatusWriter {
   const noted = new Map<number, Noted>()
   let timer: NodeJS.Timeout | null = null
-  let writing: Promise<void> = Promise.resolve()
+  const writes = createSerialQueue()
   let closed = false
   let isQueued = false
 
@@ -68,7 +69,7 @@ export function createStatusWriter(deps: {
   function start(): void {
     if (isQueued) return
     isQueued = true
-    writing = writing.then(flush)
+    void writes.add(flush)
   }
 
   return {
@@ -81,7 +82,7 @@ export function createStatusWriter(deps: {
     async close() {
       closed = true
       start()
-      await writing
+      await writes.idle()
     },
   }
 }

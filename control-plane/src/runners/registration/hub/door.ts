@@ -8,7 +8,7 @@ import { Handshake } from '../../socket/handshake.js'
 import { newsIn, reportedStatus } from '../../socket/reported.js'
 import type { HubDependencies } from '../hub-options.js'
 import { type JoinDependencies, join } from '../join/join.js'
-import type { KeyedQueue } from '../connections/keyed-queue.js'
+import type { KeyedQueue } from '@holdfast/host/queues'
 import type { PresentConnections } from '../connections/present.js'
 import type { StatusWriter } from '../connections/status-writer.js'
 

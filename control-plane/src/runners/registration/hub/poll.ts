@@ -10,7 +10,7 @@ import {
 } from '../../../store/runners/runners.js'
 import type { Store } from '../../../store/store.js'
 import type { AgentConnection } from '../../socket/agent-connection.js'
-import type { KeyedQueue } from '../connections/keyed-queue.js'
+import type { KeyedQueue } from '@holdfast/host/queues'
 import type { Registry } from '../connections/registry.js'
 
 /** How often this node reads the rows of its connected runners, in milliseconds, to find what other nodes changed. */

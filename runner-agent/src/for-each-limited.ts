@@ -19,25 +19,3 @@ export async function forEachLimited<Item>(
   const outcomes = await Promise.allSettled(Array.from({ length: limit }, worker))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
-
-/** Runs tasks one after the other in the order they were added. When a task fails, the next one runs all the same. */
-export interface SerialQueue {
-  add<Result>(task: () => Promise<Result>): Promise<Result>
-  /** Resolves when everything added so far has ended. */
-  idle(): Promise<void>
-}
-
-/** An empty queue. */
-export function createSerialQueue(): SerialQueue {
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    add(task) {
-      const result = last.then(task, task)
-      last = result.catch(() => undefined)
-      return result
-    },
-    async idle() {
-      await last
-    },
-  }
-}

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { link, open, rename, rm, writeFile } from 'node:fs/promises'
-import { constants } from 'node:os'
 import { dirname } from 'node:path'
-
-const NUMBERS: Readonly<Record<string, number>> = constants.errno
+import { isErrno } from './system-errors.js'
 
 /** Makes the entries of a folder (new, renamed, removed names) survive a power loss. */
 export async function syncFolder(path: string): Promise<void> {
@@ -27,14 +25,19 @@ export async function writeSynced(path: string, text: string): Promise<void> {
   }
 }
 
-/** Replaces a file so that after a crash either the old or the whole new content is there. */
-export async function writeDurably(path: string, text: string): Promise<void> {
-  await viaTemporary(path, text, (temporary) => rename(temporary, path))
+/**
+ * Replaces a file so that after a crash either the old or the whole new content is there. Only its owner may read it.
+ * @param temporary where the new content is first. What an earlier crash left there goes away. Left out: a random name
+ *   beside the file, so that several processes may write at the same moment
+ */
+export async function writeDurably(path: string, text: string, temporary?: string): Promise<void> {
+  if (temporary !== undefined) await rm(temporary, { force: true })
+  await viaTemporary(temporary ?? randomName(path), path, text, (written) => rename(written, path))
 }
 
 /** Like `writeDurably`, but synchronous: for the few small files that must be there before the very next step. */
 export function writeDurablySync(path: string, text: string): void {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const temporary = randomName(path)
   try {
     const file = openSync(temporary, 'wx', 0o600)
     try {
@@ -68,7 +71,7 @@ export async function writeReplacing(path: string, text: string): Promise<void> 
  */
 export async function createDurably(path: string, text: string): Promise<boolean> {
   try {
-    await viaTemporary(path, text, (temporary) => link(temporary, path))
+    await viaTemporary(randomName(path), path, text, (written) => link(written, path))
     return true
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return false
@@ -76,25 +79,14 @@ export async function createDurably(path: string, text: string): Promise<boolean
   }
 }
 
-/** True for a system error of one of these codes. By number, too: Node.js has no name for EDQUOT. */
-export function isErrno(error: unknown, ...codes: string[]): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false
-  const number = 'errno' in error ? -Number(error.errno) : null
-  return codes.some((code) => error.code === code || (number !== null && NUMBERS[code] === number))
-}
+const randomName = (path: string) => `${path}.${randomBytes(6).toString('hex')}.tmp`
 
-/** True when the name belongs to something other than a file, such as a folder or a link to itself. */
-export function isNoFile(error: unknown): boolean {
-  return isErrno(error, 'EISDIR', 'ELOOP')
-}
-
-/** True for an error of the host at this moment. It says nothing about the file that was to be read or written. */
-export function isPassing(error: unknown): boolean {
-  return isErrno(error, 'EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EACCES', 'ESTALE', 'ETIMEDOUT')
-}
-
-async function viaTemporary(path: string, text: string, publish: (temporary: string) => Promise<void>): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+async function viaTemporary(
+  temporary: string,
+  path: string,
+  text: string,
+  publish: (temporary: string) => Promise<void>,
+): Promise<void> {
   try {
     await writeSynced(temporary, text)
     await publish(temporary)
