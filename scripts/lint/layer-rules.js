@@ -4,7 +4,8 @@ import { posix } from 'node:path'
  * The rules of layers.json: the rooms of a folder stand on floors, and a module imports only from lower floors and from its
  * own room. Rooms of one floor do not know each other. A folder that has a table of its own is looked at with that, too.
  */
-export function createLayerRules({ tables, only, packages, pure }) {
+export function createLayerRules({ tables: written, only, packages, pure }) {
+  const tables = written.map((table) => ({ ...table, floors: rowsOf(table.floors) }))
   return { problemOfPlace, problemOfImport, problemOfPackage }
 
   /** Why a file has no place in the tables, or null. */
@@ -54,7 +55,12 @@ export function createLayerRules({ tables, only, packages, pure }) {
   }
 }
 
-/** @returns the room of a file in a table and its floor, 0 at the top; null: it has none */
+/** The rows of a table, from the top down. Floors with names have several rows each. */
+function rowsOf(floors) {
+  return Array.isArray(floors) ? floors : Object.values(floors).flat()
+}
+
+/** @returns the room of a file in a table and its row, 0 at the top; null: it has none */
 function roomOf({ floors, folder }, file) {
   const rest = file.slice(folder.length + 1)
   const isDirect = !rest.includes('/')

@@ -5,8 +5,11 @@ import * as v from 'valibot'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../support/product.js'
 
+/** Rooms from the top down. Those of one row do not know each other. */
+const rows = v.array(v.array(v.string()))
+
 const layersSchema = v.object({
-  tables: v.array(v.object({ folder: v.string(), floors: v.array(v.array(v.string())) })),
+  tables: v.array(v.object({ folder: v.string(), floors: v.union([rows, v.record(v.string(), rows)]) })),
   only: v.array(
     v.object({
       from: v.string(),
@@ -32,12 +35,7 @@ const layers = v.parse(layersSchema, JSON.parse(readFileSync(join(ROOT, 'layers.
 
 /** Imports that docs/architecture.md forbids: the importing file, its line, and what the refusal says. */
 const REFUSED: readonly (readonly [what: string, file: string, line: string, why: string])[] = [
-  [
-    'uploads → auth',
-    'uploads/uploads.ts',
-    "import type { Caller } from '../auth/sessions/caller.js'",
-    'uploads stands below auth',
-  ],
+  ['auth → uploads', 'auth/sessions/caller.ts', "import '../../uploads/verify.js'", 'auth stands below uploads'],
   ['nodes → sequences', 'nodes/nodes.ts', "import '../sequences/sequences.js'", 'nodes stands below sequences'],
   ['store → uploads', 'store/store.ts', "import '../uploads/uploads.js'", 'store stands below uploads'],
   ['source root → http', 'clock.ts', "import './http/app.js'", '. stands below http'],
@@ -67,7 +65,7 @@ const REFUSED: readonly (readonly [what: string, file: string, line: string, why
     "import '../../jobs/end/ending.js'",
     'only job-port.ts',
   ],
-  ['audit → metrics', 'audit/trail.ts', "import '../metrics/metrics.js'", 'stand on one floor'],
+  ['audit → metrics', 'audit/trail.ts', "import '../metrics/metrics.js'", 'audit stands below metrics'],
   ['a room → main.ts', 'jobs/end/ending.ts', "import '../../main.js'", 'jobs stands below main.ts'],
   ['a room → what composes rooms', 'jobs/end/ending.ts', "import '../compose.js'", 'end stands below compose.ts'],
   [
@@ -168,14 +166,29 @@ function wordsOf(text: string): string {
     .trim()
 }
 
+const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
+const rowsText = (of: readonly (readonly string[])[]) => of.map(code).join(' → ')
+
+/** A folder whose floors have names. */
+function floorsText(folder: string, floors: Readonly<Record<string, readonly (readonly string[])[]>>): string {
+  return [
+    `| Floor of \`${folder}\` | Its rooms, from the top down |`,
+    '|---|---|',
+    ...Object.entries(floors).map(([name, of]) => `| ${name} | ${rowsText(of)} |`),
+  ].join('\n')
+}
+
 /** The table as the document shows it. When it differs, the failure shows what to put there. */
 function layersText(): string {
-  const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
   const but = (names: readonly string[]) => (names.length === 0 ? '' : ` (but not ${code(names)})`)
   return [
-    '| Folder | Its floors, from the top down |',
+    ...layers.tables.flatMap(({ folder, floors }) => (Array.isArray(floors) ? [] : [floorsText(folder, floors)])),
+    '',
+    '| Folder | Its rooms, from the top down |',
     '|---|---|',
-    ...layers.tables.map(({ folder, floors }) => `| \`${folder}\` | ${floors.map(code).join(' → ')} |`),
+    ...layers.tables.flatMap(({ folder, floors }) =>
+      Array.isArray(floors) ? [`| \`${folder}\` | ${rowsText(floors)} |`] : [],
+    ),
     '',
     ...layers.only.map(
       ({ from, into, imports, except, why }) =>
