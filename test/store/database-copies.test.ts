@@ -231,14 +231,9 @@ describe.each(KINDS)('a database that is filled from a copy: %s', (kind) => {
     }
   })
 
-  test('is brought up to date when the copy is of an older release', async () => {
-    const { steps } = snapshot
+  test('is brought up to date when the copy is of the first release', async () => {
     const { place } = await newPlace(kind)
-    const filling = await fillDatabase(
-      place,
-      steps.filter((name) => name < '012'),
-      null,
-    )
+    const filling = await fillDatabase(place, ['001-initial'], null)
     await filling.insert('user', [
       { id: 4, username: 'ann', username_key: 'ann', type: 'local', groups: '[]', enabled: 1, created_at: 1 },
     ])

@@ -49,13 +49,17 @@ const sequences = {
 const APPROVAL = {
   title: 'Sure?',
   message: null,
+  message_text: null,
   roles: ['ops'],
   notifications: [],
   allowSelf: true,
   state: 'waiting',
   decided_by: null,
   decided_by_type: null,
+  decided_by_id: null,
   decided_at: null,
+  subject: { manifest_sha256: null, form_sha256: null },
+  forced: false,
 }
 const admin = { username: 'root', type: 'local', groups: [], roles: ['admin'], isAdmin: true } as unknown as Caller
 
@@ -330,6 +334,7 @@ test('an upload goes to the job that takes it, or is gone for it', async () => {
   for (let round = 0; round < 8; round += 1) {
     const upload = {
       stored_name: `file-${round}`,
+      owner_id: 1,
       owner_name: 'ann',
       owner_type: 'local',
       size: 1,

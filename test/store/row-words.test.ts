@@ -5,7 +5,6 @@ import { findJobsOfRuns } from '../../control-plane/src/store/jobs/dispatch.js'
 import { listJobs } from '../../control-plane/src/store/jobs/job-list.js'
 import { findJob, findJobSummary } from '../../control-plane/src/store/jobs/jobs.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
-import { up as userTypesUp } from '../../control-plane/src/store/migrations/034-user-types.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { openTestStore } from '../support/test-database.js'
 import { KINDS, temporaryFolder } from './nodes.js'
@@ -31,12 +30,10 @@ test.each(KINDS)('on %s, a row whose words no release has is refused where it is
     await expect(findJobsOfRuns(store.read, [run])).rejects.toThrow('not readable: /dispatch')
     await spoil('dispatch', 'queued')
 
-    // A runner may have said such a word of an adopted job to an older release.
     await spoil('user_type', 'nis')
     for (const read of readers) await expect(read()).rejects.toThrow('/user_type')
-    await store.write('test', (queries) => userTypesUp(queries as never))
+    await spoil('user_type', 'local')
     for (const read of readers) await expect(read()).resolves.not.toBeNull()
-    expect(await findJob(store.read, id)).toMatchObject({ user_name: 'ann', user_type: 'local', user_id: null })
   } finally {
     await store.close()
     await folder.remove()

@@ -15,7 +15,6 @@ import {
   noteOlderCopy,
   ownKeys,
   requeue,
-  resetWaitUntil,
   setWaitUntil,
   takeOverJobs,
   takeQueued,
@@ -224,9 +223,6 @@ describe('the time until which a job may wait', () => {
     expect(await findWaitingWithoutLine(queries, RUNNER)).toEqual([])
     const other = await put(queries, { dispatch: 'offered' })
     expect(await setWaitUntil(queries, other, 50)).toBe(false)
-    await resetWaitUntil(queries, id, 70)
-    await resetWaitUntil(queries, other, 70)
-    expect((await findJob(queries, id))?.wait_until).toBe(70)
     expect((await findJob(queries, other))?.wait_until).toBeNull()
   })
 

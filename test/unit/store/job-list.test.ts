@@ -8,12 +8,7 @@ import {
   storeComparison,
 } from '../../../control-plane/src/store/jobs/job-details.js'
 import { type JobFilter, listJobs } from '../../../control-plane/src/store/jobs/job-list.js'
-import {
-  findJobSecrets,
-  findOpenJobs,
-  insertJobSecret,
-  replaceJobTexts,
-} from '../../../control-plane/src/store/jobs/job-secrets.js'
+import { findJobSecrets, insertJobSecret } from '../../../control-plane/src/store/jobs/job-secrets.js'
 import { findJob, moveJob } from '../../../control-plane/src/store/jobs/jobs.js'
 import { type NewJob, insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
 import type { Queries } from '../../../control-plane/src/store/store.js'
@@ -156,22 +151,12 @@ test.each(JOB_STATUSES)('an old job is one that ended before a time, and no chil
   expect(await old(1)).toEqual(hasEnded ? [ids[1]] : [])
 })
 
-test.each(JOB_STATUSES)('a job of an older release with open passwords is one that goes on: %s', async (status) => {
-  const id = await put({ status, password_fields: '["pin"]', extravars: '{"pin":"x"}' })
-  const other = await put({ status, password_fields: '["pin"]' })
+test('the secret values of jobs are found by the jobs that have any', async () => {
+  const id = await put({ password_fields: '[]' })
+  const other = await put({ password_fields: '["pin"]' })
   await insertJobSecret(queries, other, { sealed: Buffer.from('s'), names: ['pin'] })
-  await put({ status, password_fields: '[]' })
-  await put({ status, password_fields: null })
-  const open = await findOpenJobs(queries)
-  const isOpen = status === 'running' || status === 'approve'
-  expect(open.map((job) => [job.id, job.password_fields, job.extravars])).toEqual(
-    isOpen ? [[id, '["pin"]', '{"pin":"x"}']] : [],
-  )
   expect(await findJobSecrets(queries, [])).toEqual(new Map())
   expect(await findJobSecrets(queries, [id, other])).toEqual(
     new Map([[other, { sealed: Buffer.from('s'), names: ['pin'] }]]),
   )
-  await replaceJobTexts(queries, id, { extravars: '{}', rawFormData: 'r', approval: 'a' })
-  expect(await findJob(queries, id)).toMatchObject({ extravars: '{}', raw_form_data: 'r', approval: 'a' })
-  expect((await findJob(queries, other))?.raw_form_data).toBeNull()
 })

@@ -1,17 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Kysely, Migrator, sql } from 'kysely'
-import sqlite3 from 'sqlite3'
 import { beforeEach, expect, test } from 'vitest'
 import { insertAudit, listAudit } from '../../../control-plane/src/store/audit/audit.js'
-import * as initial from '../../../control-plane/src/store/migrations/001-initial.js'
-import * as accounts from '../../../control-plane/src/store/migrations/003-accounts.js'
-import type { Database } from '../../../control-plane/src/store/schema.js'
-import { createSqliteDialect } from '../../../control-plane/src/store/sqlite/sqlite-dialect.js'
 import { openSqliteStore } from '../../../control-plane/src/store/sqlite/sqlite-store.js'
-import { createStatements } from '../../../control-plane/src/store/sqlite/sqlite-statements.js'
-import { findUserByName } from '../../../control-plane/src/store/accounts/users.js'
 
 let path: string
 beforeEach(async () => {
@@ -30,40 +22,7 @@ const ENTRY = {
   object: { kind: 'job', id: '1', name: null },
 }
 
-/** A database as an older release left it: only these steps were done. */
-async function oldDatabase(steps: Record<string, { up(database: Kysely<unknown>): Promise<void> }>): Promise<void> {
-  const handle = createStatements(await opened(path))
-  const database = new Kysely<Database>({ dialect: createSqliteDialect([handle]) })
-  const { error } = await new Migrator({
-    db: database,
-    provider: { getMigrations: () => Promise.resolve(steps) },
-  }).migrateToLatest()
-  if (error) throw new Error('the old database could not be made', { cause: error })
-  await sql`insert into ${sql.table('user')} (username, username_key, type, groups, enabled, created_at)
-    values ('ann', 'ann', 'local', '[]', 1, 1)`.execute(database)
-  await handle.close()
-}
-
-function opened(file: string): Promise<sqlite3.Database> {
-  return new Promise((resolve, reject) => {
-    const handle = new sqlite3.Database(file, (error) => (error ? reject(error) : resolve(handle)))
-  })
-}
-
-test.each([
-  ['the first release', { '001-initial': initial }],
-  ['a release that had a later step before an earlier one', { '001-initial': initial, '003-accounts': accounts }],
-])('a database of %s is brought up to date when it is opened, and keeps its content', async (_what, steps) => {
-  await oldDatabase(steps)
-  const store = await openSqliteStore(path)
-  await store.check()
-  expect(await findUserByName(store.read, 'local', 'ann')).toMatchObject({ username: 'ann' })
-  await store.write('test', (queries) => insertAudit(queries, ENTRY))
-  expect(await listAudit(store.read, {}, 10)).toMatchObject([ENTRY])
-  await store.close()
-})
-
-test('opening it again changes nothing', async () => {
+test('opening a database again changes nothing', async () => {
   for (let count = 0; count < 3; count += 1) {
     const store = await openSqliteStore(path)
     await store.check()
@@ -71,4 +30,16 @@ test('opening it again changes nothing', async () => {
     expect(await listAudit(store.read, {}, 10)).toHaveLength(count + 1)
     await store.close()
   }
+})
+
+test('a new database has the rows with which the chain of the audit trail and the service clock begin', async () => {
+  const store = await openSqliteStore(path)
+  const nothing = '0'.repeat(64)
+  expect(await store.read.selectFrom('audit_chain').selectAll().execute()).toEqual([
+    { id: 1, head_position: 0, head_hash: nothing, anchor_position: 0, anchor_hash: nothing },
+  ])
+  expect(await store.read.selectFrom('service_clock').selectAll().execute()).toEqual([
+    { id: 1, time: 1_000_000_000_000_000, turn: 0 },
+  ])
+  await store.close()
 })

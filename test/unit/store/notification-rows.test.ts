@@ -262,7 +262,7 @@ describe('an event', () => {
 
   test('of a wanted approval is for targets, and for the addresses of the form', async () => {
     const id = await putJob(null)
-    const asked = { title: 't', message: null, roles: ['ops'], notifications: [] as string[] }
+    const asked = { title: 't', message: null, messageText: null, roles: ['ops'], notifications: [] as string[] }
     await noteApproval(queries, id, asked, 9)
     await noteApproval(queries, 99, { ...asked, notifications: ['ann@x'] }, 9)
     expect(await told()).toEqual([])

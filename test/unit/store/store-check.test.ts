@@ -38,7 +38,7 @@ test('a database whose last commit succeeded is good, and nothing is written', a
 
 test.each([
   ['has no tables', 'alter table kysely_migration rename to other', 'schema_not_provisioned'],
-  ['is of an older release', `delete from kysely_migration where name = '049-job-stages'`, 'schema_not_upgraded'],
+  ['is of an older release', `delete from kysely_migration where name = '001-initial'`, 'schema_not_upgraded'],
 ])('a database that %s is refused as such', async (_what, statement, code) => {
   const read = await memoryDatabase()
   await read.executeQuery({ sql: statement, parameters: [], query: { kind: 'RawNode' } } as never)

@@ -1,194 +1,32 @@
-import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
-import { type ColumnTypes, columnTypesOf } from '../sql/column-types.js'
+import type { Kysely } from 'kysely'
+import { columnTypesOf } from '../sql/column-types.js'
+import { createAccounts } from './001-initial/accounts.js'
+import { createAudit } from './001-initial/audit.js'
+import { createJobStreams } from './001-initial/job-streams.js'
+import { createJobs } from './001-initial/jobs.js'
+import { createNotifications } from './001-initial/notifications.js'
+import { createRunners } from './001-initial/runners.js'
+import { createSchedules } from './001-initial/schedules.js'
+import { createSequences } from './001-initial/sequences.js'
+import { createService } from './001-initial/service.js'
+import { createUploads } from './001-initial/uploads.js'
+import { createWriteMarks } from './001-initial/write-marks.js'
 
-/** The first tables. The folder `schema` explains the columns. */
+/**
+ * The tables of the first release. Each file has one aggregate, with its columns in the order of the file of the same
+ * name in the folder `schema`, which explains them. A table comes after the tables to which it refers.
+ */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await createAccounts(database, types)
+  await createUploads(database, types)
   await createJobs(database, types)
+  await createJobStreams(database, types)
+  await createSequences(database, types)
   await createRunners(database, types)
-  await database.schema
-    .createTable('appearance')
-    .addColumn('id', 'integer', (column) => column.primaryKey())
-    .addColumn('theme', 'text', (column) => column.notNull())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('announcement', 'text', (column) => column.notNull())
-    .addColumn('environment', 'text', (column) => column.notNull())
-    .execute()
-  await database.schema
-    .createTable('lock')
-    .addColumn('name', 'text', (column) => column.primaryKey())
-    .addColumn('holder', 'text', (column) => column.notNull())
-    .addColumn('taken_at', types.big, (column) => column.notNull())
-    .addColumn('touched_at', types.big, (column) => column.notNull())
-    .execute()
-}
-
-/** Adds an id that the database counts up. No id is used twice. */
-function withId<Table extends string>(
-  table: CreateTableBuilder<Table>,
-  types: ColumnTypes,
-): CreateTableBuilder<Table, 'id'> {
-  return table.addColumn('id', types.id, (column) =>
-    types.autoIncrement ? column.primaryKey().autoIncrement() : column.primaryKey(),
-  )
-}
-
-async function createAccounts(database: Kysely<unknown>, types: ColumnTypes): Promise<void> {
-  await withId(database.schema.createTable('user'), types)
-    .addColumn('username', 'text', (column) => column.notNull())
-    .addColumn('username_key', 'text', (column) => column.notNull())
-    .addColumn('type', 'text', (column) => column.notNull())
-    .addColumn('password_hash', 'text')
-    .addColumn('email', 'text')
-    .addColumn('groups', 'text', (column) => column.notNull())
-    .addColumn('enabled', 'integer', (column) => column.notNull())
-    .addColumn('created_at', types.big, (column) => column.notNull())
-    .addUniqueConstraint('user_name', ['type', 'username_key'])
-    .execute()
-  await database.schema
-    .createTable('session')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('user_id', types.big, (column) => column.notNull().references('user.id').onDelete('cascade'))
-    .addColumn('kind', 'text', (column) => column.notNull())
-    .addColumn('name', 'text')
-    .addColumn('refresh_hash', 'text')
-    .addColumn('created_at', types.big, (column) => column.notNull())
-    .addColumn('expires_at', types.big, (column) => column.notNull())
-    .addColumn('last_used_at', types.big)
-    .execute()
-  await database.schema.createIndex('session_user').on('session').column('user_id').execute()
-  await database.schema.createIndex('session_expiry').on('session').column('expires_at').execute()
-  await database.schema
-    .createTable('sign_in_failure')
-    .addColumn('key', 'text', (column) => column.primaryKey())
-    .addColumn('failures', 'integer', (column) => column.notNull())
-    .addColumn('first_at', types.big, (column) => column.notNull())
-    .addColumn('locked_until', types.big)
-    .execute()
-}
-
-async function createJobs(database: Kysely<unknown>, types: ColumnTypes): Promise<void> {
-  await withId(database.schema.createTable('job'), types)
-    .addColumn('run_id', 'text', (column) => column.notNull())
-    .addColumn('form', 'text', (column) => column.notNull())
-    .addColumn('target', 'text', (column) => column.notNull())
-    .addColumn('job_type', 'text', (column) => column.notNull())
-    .addColumn('status', 'text', (column) => column.notNull())
-    .addColumn('status_reason', 'text')
-    .addColumn('detail', 'text')
-    .addColumn('start_time', types.big, (column) => column.notNull())
-    .addColumn('end_time', types.big)
-    .addColumn('user_name', 'text', (column) => column.notNull())
-    .addColumn('user_type', 'text', (column) => column.notNull())
-    .addColumn('runner_id', types.big)
-    .addColumn('runner_name', 'text')
-    .addColumn('dispatch', 'text', (column) => column.notNull())
-    .addColumn('wait_until', types.big)
-    .addColumn('parent_id', types.big)
-    .addColumn('step', 'text')
-    .addColumn('approval', 'text')
-    .addColumn('abort_requested', 'integer', (column) => column.notNull())
-    .addColumn('abort_requested_by', 'text')
-    .addColumn('abandoned_at', types.big)
-    .addColumn('extravars', 'text', (column) => column.notNull())
-    .addColumn('credentials', 'text', (column) => column.notNull())
-    .addColumn('raw_form_data', 'text')
-    .addColumn('playbook', 'text', (column) => column.notNull())
-    .execute()
-  await database.schema.createIndex('job_user').on('job').columns(['user_type', 'user_name', 'id']).execute()
-  await database.schema.createIndex('job_runner').on('job').columns(['runner_name', 'id']).execute()
-  await database.schema.createIndex('job_status').on('job').columns(['status', 'id']).execute()
-  await database.schema.createIndex('job_dispatch').on('job').columns(['dispatch', 'runner_id', 'id']).execute()
-  await database.schema.createIndex('job_parent').on('job').column('parent_id').execute()
-
-  await database.schema
-    .createTable('job_transition')
-    .addColumn('job_id', types.big, (column) => column.notNull().references('job.id').onDelete('cascade'))
-    .addColumn('time', types.big, (column) => column.notNull())
-    .addColumn('from_status', 'text', (column) => column.notNull())
-    .addColumn('to_status', 'text', (column) => column.notNull())
-    .addColumn('reason', 'text')
-    .execute()
-  await database.schema.createIndex('job_transition_job').on('job_transition').column('job_id').execute()
-
-  await database.schema
-    .createTable('job_stream')
-    .addColumn('job_id', types.big, (column) => column.primaryKey().references('job.id').onDelete('cascade'))
-    .addColumn('output_length', types.big, (column) => column.notNull())
-    .addColumn('shown_length', types.big, (column) => column.notNull())
-    .addColumn('events_length', types.big, (column) => column.notNull())
-    .addColumn('events_count', types.big, (column) => column.notNull())
-    .execute()
-  await database.schema
-    .createTable('job_output')
-    .addColumn('job_id', types.big, (column) => column.notNull().references('job.id').onDelete('cascade'))
-    .addColumn('position', types.big, (column) => column.notNull())
-    .addColumn('origin', 'text', (column) => column.notNull())
-    .addColumn('data', types.bytes, (column) => column.notNull())
-    .addPrimaryKeyConstraint('job_output_key', ['job_id', 'position'])
-    .execute()
-  await database.schema
-    .createTable('job_event')
-    .addColumn('job_id', types.big, (column) => column.notNull().references('job.id').onDelete('cascade'))
-    .addColumn('position', types.big, (column) => column.notNull())
-    .addColumn('type', 'text', (column) => column.notNull())
-    .addColumn('play', 'text')
-    .addColumn('task', 'text')
-    .addColumn('host', 'text')
-    .addColumn('duration', types.real)
-    .addColumn('time', 'text', (column) => column.notNull())
-    .addColumn('line', types.bytes, (column) => column.notNull())
-    .addPrimaryKeyConstraint('job_event_key', ['job_id', 'position'])
-    .execute()
-}
-
-async function createRunners(database: Kysely<unknown>, types: ColumnTypes): Promise<void> {
-  await withId(database.schema.createTable('runner'), types)
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('state', 'text', (column) => column.notNull())
-    .addColumn('enabled', 'integer', (column) => column.notNull())
-    .addColumn('is_default', 'integer', (column) => column.notNull())
-    .addColumn('mode', 'text', (column) => column.notNull())
-    .addColumn('fingerprint', 'text', (column) => column.notNull().unique())
-    .addColumn('identity_key', 'text', (column) => column.notNull())
-    .addColumn('sealing_key', 'text', (column) => column.notNull())
-    .addColumn('host', 'text', (column) => column.notNull())
-    .addColumn('ip', 'text', (column) => column.notNull())
-    .addColumn('version', 'text', (column) => column.notNull())
-    .addColumn('contract', 'integer', (column) => column.notNull())
-    .addColumn('ansible_version', 'text')
-    .addColumn('agent_max_jobs', 'integer', (column) => column.notNull())
-    .addColumn('max_jobs', 'integer')
-    .addColumn('generation', types.big, (column) => column.notNull())
-    .addColumn('instance', 'text', (column) => column.notNull())
-    .addColumn('epoch', types.big, (column) => column.notNull())
-    .addColumn('running_jobs', 'integer', (column) => column.notNull())
-    .addColumn('draining', 'integer', (column) => column.notNull())
-    .addColumn('spool_bytes', types.big, (column) => column.notNull())
-    .addColumn('clock_skew_ms', types.big, (column) => column.notNull())
-    .addColumn('requested_at', types.big, (column) => column.notNull())
-    .addColumn('approved_at', types.big)
-    .addColumn('approved_by', 'text')
-    .addColumn('last_seen', types.big, (column) => column.notNull())
-    .addColumn('description', 'text', (column) => column.notNull())
-    .addColumn('clone_seen_at', types.big)
-    .execute()
-  // A name belongs to one key. Requests with another key for a known name are rows with the state `denied`.
-  await database.schema
-    .createIndex('runner_name')
-    .on('runner')
-    .column('name')
-    .unique()
-    .where(sql<boolean>`state <> 'denied'`)
-    .execute()
-  await withId(database.schema.createTable('join_token'), types)
-    .addColumn('name', 'text')
-    .addColumn('hash', 'text', (column) => column.notNull().unique())
-    .addColumn('created_at', types.big, (column) => column.notNull())
-    .addColumn('created_by', 'text', (column) => column.notNull())
-    .addColumn('expires_at', types.big, (column) => column.notNull())
-    .addColumn('used_at', types.big)
-    .addColumn('used_by', 'text')
-    .execute()
+  await createSchedules(database, types)
+  await createNotifications(database, types)
+  await createAudit(database, types)
+  await createService(database, types)
+  await createWriteMarks(database)
 }

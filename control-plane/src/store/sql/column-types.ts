@@ -1,10 +1,11 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type ColumnDefinitionBuilder, type CreateTableBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
 import { dialectOf } from './dialect.js'
 
 type ColumnTypeName = 'integer' | 'bigint' | 'text' | RawBuilder<unknown>
 
 /** The few column types that have different names in SQLite and PostgreSQL. */
 export interface ColumnTypes {
+  /** A number that the database counts up, see {@link withId}. */
   readonly id: ColumnTypeName
   readonly autoIncrement: boolean
   /** A whole number up to 2^53: times, byte counts, ids. */
@@ -26,4 +27,17 @@ const POSTGRES: ColumnTypes = {
 /** The column types of the database that `database` talks to. */
 export function columnTypesOf(database: Kysely<unknown>): ColumnTypes {
   return dialectOf(database) === 'postgres' ? POSTGRES : SQLITE
+}
+
+/** A column that always has a value. */
+export const required = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull()
+
+/** Adds an id that the database counts up. No id is used twice. */
+export function withId<Table extends string>(
+  table: CreateTableBuilder<Table>,
+  types: ColumnTypes,
+): CreateTableBuilder<Table, 'id'> {
+  return table.addColumn('id', types.id, (column) =>
+    types.autoIncrement ? column.primaryKey().autoIncrement() : column.primaryKey(),
+  )
 }

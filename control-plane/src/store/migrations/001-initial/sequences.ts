@@ -1,21 +1,21 @@
 import type { Kysely } from 'kysely'
-import { columnTypesOf } from '../sql/column-types.js'
+import { type ColumnTypes, required } from '../../sql/column-types.js'
 
-/** Parent jobs, and the state of their steps and workflow nodes. The folder `schema` explains the columns. */
-export async function up(database: Kysely<unknown>): Promise<void> {
-  const types = columnTypesOf(database)
+/** Parent jobs, and the state of their steps and workflow nodes. */
+export async function createSequences(database: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await database.schema
     .createTable('job_sequence')
     .addColumn('job_id', types.big, (column) => column.primaryKey().references('job.id').onDelete('cascade'))
-    .addColumn('version', 'integer', (column) => column.notNull())
-    .addColumn('plan', 'text', (column) => column.notNull())
+    .addColumn('version', 'integer', required)
+    .addColumn('plan', 'text', required)
     .execute()
+
   await database.schema
     .createTable('sequence_node')
     .addColumn('job_id', types.big, (column) => column.notNull().references('job_sequence.job_id').onDelete('cascade'))
-    .addColumn('position', 'integer', (column) => column.notNull())
-    .addColumn('identifier', 'text', (column) => column.notNull())
-    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('position', 'integer', required)
+    .addColumn('identifier', 'text', required)
+    .addColumn('status', 'text', required)
     .addColumn('subjob_id', types.big, (column) => column.references('job.id').onDelete('set null'))
     .addColumn('start_time', types.big)
     .addColumn('end_time', types.big)
@@ -26,6 +26,6 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('sequence_node_key', ['job_id', 'position'])
     .addUniqueConstraint('sequence_node_identifier', ['job_id', 'identifier'])
     .execute()
-  await database.schema.createIndex('sequence_node_subjob').on('sequence_node').column('subjob_id').execute()
   await database.schema.createIndex('sequence_node_due').on('sequence_node').column('due_time').execute()
+  await database.schema.createIndex('sequence_node_subjob').on('sequence_node').column('subjob_id').execute()
 }
