@@ -15,7 +15,7 @@ import { composeDatabases } from './databases/compose.js'
 import { type FormNeeds, composeForms } from './forms/compose.js'
 import type { Ground } from './ground/ground.js'
 import { type Rooms, composeApp } from './http/compose.js'
-import { carryJobsOver, composeJobs } from './jobs/compose.js'
+import { composeJobs } from './jobs/compose.js'
 import type { JobEnds } from './jobs/record/sequence-port.js'
 import { composeLive } from './live/compose.js'
 import { createLog } from './ground/log.js'
@@ -171,7 +171,6 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const { vault, box, encryption } = credentials
   const jobCredentials = credentialsForJobs(credentials.credentials, roles)
   const forms = composeAskingForms(ground, settings, { store, live, constants, credentials: jobCredentials })
-  await carryJobsOver(ground, { store, vault })
   const serviceClock = createServiceClock({ store: database, steady: ground.steady })
   const runners = await composeRunners(ground, settings, {
     store,

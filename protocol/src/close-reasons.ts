@@ -25,11 +25,6 @@ export const CLOSE_REASONS = {
     retry: true,
     meaning: 'too many requests wait for approval, or too many connections are in their handshake',
   },
-  bad_join_token: {
-    code: 4012,
-    retry: false,
-    meaning: 'said by older control planes only: the join token is unknown, used or expired',
-  },
   clone: { code: 4013, retry: false, meaning: 'another process continues this identity' },
   taken_over: { code: 4014, retry: true, meaning: 'a newer connection of the same runner took the socket over' },
   not_yours: { code: 4015, retry: true, meaning: 'a frame for a job that this runner does not hold' },

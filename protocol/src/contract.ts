@@ -1,24 +1,14 @@
 /**
  * The contract number: both sides report it, equal numbers work together whatever the releases. It goes up when a
- * message, frame or rule changes in a way that the other side must know.
+ * message, frame or rule changes in a way that the other side must know. Sides with other numbers are refused.
  */
-export const CONTRACT = 3
+export const CONTRACT = 1
 
 /**
- * The newest contract that this release speaks. Each side tells it in `speaks` (in the hello and the welcome). A side that does
- * not tell it speaks `CONTRACT`. Words that came after `CONTRACT` are sent only to a side that speaks them. So different
- * releases work together.
+ * The newest contract that this release speaks. Each side tells it in `speaks` (in the hello and the welcome). Words that
+ * come after `CONTRACT` are sent only to a side that speaks them. So different releases work together.
  */
-export const NEWEST_CONTRACT = 6
-
-/** From this contract on a job that the control plane does not know is described, adopted, and never forgotten unasked. */
-export const ADOPTING_CONTRACT = 4
-
-/** From this contract on the secrets of a job may hold several vault passwords. */
-export const VAULTS_CONTRACT = 5
-
-/** From this contract on an order may name the image of the container in which its playbook runs. */
-export const IMAGE_CONTRACT = 6
+export const NEWEST_CONTRACT = 1
 
 /** Path of the runners' socket below the control plane's base URL. */
 export const SOCKET_PATH = '/api/v2/rte/socket'

@@ -15,10 +15,10 @@ import { rawPublicKeyOf } from './raw-key.js'
  * covers what both sides export from that TLS connection. So each signature is valid only for this connection and these
  * two keys.
  */
-const TRANSCRIPT_CONTEXT = 'holdfast runner handshake v3'
-const PROOF_CONTEXT = 'holdfast control plane proof v3\n'
-const HELLO_CONTEXT = 'holdfast runner hello v3\n'
-const SESSION_CONTEXT = 'holdfast runner session v3'
+const TRANSCRIPT_CONTEXT = 'holdfast runner handshake v1'
+const PROOF_CONTEXT = 'holdfast control plane proof v1\n'
+const HELLO_CONTEXT = 'holdfast runner hello v1\n'
+const SESSION_CONTEXT = 'holdfast runner session v1'
 const TLS_EXPORT_LABEL = 'EXPORTER-holdfast-runner'
 const KEY_BYTES = 32
 

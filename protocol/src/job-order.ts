@@ -25,7 +25,7 @@ export const launchedSchema = v.object({
   /** Milliseconds since the epoch. */
   time: countSchema,
   /** Variables that hold a secret, with a mask in its place. The variables of the order leave them out. */
-  masked: v.optional(v.record(v.string(), v.unknown())),
+  masked: v.record(v.string(), v.unknown()),
 })
 /** Who launched a job and when. */
 export type Launched = v.InferOutput<typeof launchedSchema>
@@ -39,38 +39,33 @@ export const jobOrderSchema = v.object({
   playbook_sub_path: v.nullable(shortText),
   inventory: v.pipe(v.array(shortText), v.maxLength(1000)),
   tags: v.nullable(shortText),
-  /** Absent: none. */
-  skip_tags: v.optional(v.nullable(shortText), null),
+  skip_tags: v.nullable(shortText),
   limit: v.nullable(shortText),
   /**
    * Texts that the author of the form wrote, and not a user of it. Such an inventory may be any file of the playbook folder,
-   * and such a limit may name a file. Absent: neither.
+   * and such a limit may name a file.
    */
-  of_form: v.optional(v.object({ inventory: v.boolean(), limit: v.boolean() }), { inventory: false, limit: false }),
+  of_form: v.object({ inventory: v.boolean(), limit: v.boolean() }),
   check: v.boolean(),
   diff: v.boolean(),
   verbose: v.boolean(),
-  /** How many `-v`, if that is more than `verbose` asks for; absent: none. */
-  verbosity: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5)), 0),
+  /** How many `-v`, if that is more than `verbose` asks for. */
+  verbosity: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5)),
   allow_jinja: v.boolean(),
-  /** Image of the container in which the playbook runs; absent: what the runner says. Came with IMAGE_CONTRACT. */
-  image: v.optional(v.nullable(imageNameSchema)),
+  /** Image of the container in which the playbook runs; null: what the runner says. */
+  image: v.nullable(imageNameSchema),
   extravars: extravarsSourceSchema,
-  /** Files that users uploaded for this job; absent: none. */
-  uploads: v.optional(v.pipe(v.array(jobUploadSchema), v.maxLength(MAX_JOB_UPLOADS)), []),
+  /** Files that users uploaded for this job. */
+  uploads: v.pipe(v.array(jobUploadSchema), v.maxLength(MAX_JOB_UPLOADS)),
   /** Hash of the manifest of the playbook folder. */
   manifest_sha256: sha256Schema,
   /** Secrets (`JobSecrets` as JSON), sealed to the runner's key and bound to this run; null when the job needs none. */
   sealed: v.nullable(v.pipe(v.string(), v.maxLength(MAX_SEALED_CHARACTERS))),
   /** Most bytes of output that are stored for this job. After that there is one warning line, and the playbook goes on. */
   output_limit_bytes: countSchema,
-  /**
-   * True when the control plane takes marks out of the output, so that the runner may write one after each event. An older
-   * control plane does not send it: it would show the marks.
-   */
-  output_marks: v.optional(v.boolean(), false),
-  /** Absent: of an older control plane. */
-  launched: v.optional(v.nullable(launchedSchema)),
+  /** Whether the runner writes a mark into the output after each event. The control plane takes the marks out again. */
+  output_marks: v.boolean(),
+  launched: launchedSchema,
 })
 
 /** Everything a runner needs to know to run one job. */

@@ -15,18 +15,18 @@ export const jobSecretsSchema = v.object({
    * Extra variables of the launch that hold a password, each as a whole. The order leaves them out. They are written in the
    * same way as the variables of the order (`allow_jinja`, paths of uploads).
    */
-  variables: v.optional(v.record(v.string(), v.unknown()), {}),
+  variables: v.record(v.string(), v.unknown()),
   /** Extra variables that win over all others. */
   extravars: v.record(v.string(), v.unknown()),
   /** Private keys: each is put into memory on the runner, and its path into the extra variables at `at`. */
   key_files: v.array(v.object({ at: v.pipe(v.array(v.string()), v.minLength(1)), content: v.string() })),
   vault_password: v.nullable(v.string()),
-  /** Several vault passwords, each with the id that ansible-vault knows it by; absent: none. Came with VAULTS_CONTRACT. */
-  vaults: v.optional(v.pipe(v.array(v.object({ id: vaultIdSchema, password: v.string() })), v.maxLength(20))),
+  /** Several vault passwords, each with the id that ansible-vault knows it by. */
+  vaults: v.pipe(v.array(v.object({ id: vaultIdSchema, password: v.string() })), v.maxLength(20)),
   /** Every value that must not be seen in output and events. */
   hidden: v.array(v.string()),
-  /** Whose secret each of `hidden` is, for people, such as `the credential 'db'`. Absent: of an older control plane. */
-  origins: v.optional(v.array(v.string())),
+  /** Whose secret each of `hidden` is, for people, such as `the credential 'db'`. */
+  origins: v.array(v.string()),
 })
 
 /** The secrets of a job, as they are before they are sealed. */

@@ -1,6 +1,6 @@
 /**
  * A join token: a random secret and, after a dot, the fingerprint of the control plane that made it, so that a new runner
- * knows whom to obey before it says anything. Tokens of older releases are the secret alone.
+ * knows whom to obey before it says anything.
  */
 const FORMAT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/
 const FINGERPRINT_PREFIX = 'SHA256:'
@@ -11,12 +11,12 @@ export function joinTokenOf(secret: string, fingerprint: string): string {
   return `${secret}.${digest.toString('base64url')}`
 }
 
-/** The part that is secret: what the control plane looks for. */
+/** The part that is secret: what the control plane looks for. The whole text, if it is no join token. */
 export function joinSecretOf(token: string): string {
   return FORMAT.exec(token)?.[1] ?? token
 }
 
-/** Fingerprint of the control plane that made a token; null when the token does not say. */
+/** Fingerprint of the control plane that made a token; null when it is no join token. */
 export function fingerprintInToken(token: string): string | null {
   const digest = FORMAT.exec(token)?.[2]
   if (digest === undefined) return null

@@ -21,17 +21,17 @@ export const helloPayloadSchema = v.object({
   /** Random id of this process: two processes with one generation are clones. */
   instance: runIdSchema,
   contract: countSchema,
-  /** The newest contract that it speaks; absent: `contract`. */
-  speaks: v.optional(countSchema),
+  /** The newest contract that it speaks. */
+  speaks: countSchema,
   version: word,
   ansible_version: v.nullable(word),
   host: word,
   max_jobs: countSchema,
-  /** How the runner keeps jobs apart, in a word. Agents before contract 3 do not say it. */
-  isolation: v.optional(v.nullable(word), null),
+  /** How the runner keeps jobs apart, in a word. */
+  isolation: word,
   join_token: v.nullable(word),
   /** Keys that this runner had before; a runner is known by any of them. */
-  succession: v.optional(successionSchema, []),
+  succession: successionSchema,
   /** The runner's clock, milliseconds since the epoch. */
   clock: v.number(),
 })
@@ -47,7 +47,7 @@ export const proofPayloadSchema = v.object({
   /** True when the control plane ends TLS itself. Then a value that both sides export from TLS is signed, too. */
   tls: v.boolean(),
   /** Keys that it had before. A runner that trusts one of them trusts the new one, too. */
-  succession: v.optional(successionSchema, []),
+  succession: successionSchema,
 })
 /** What the control plane says about itself. */
 export type ProofPayload = v.InferOutput<typeof proofPayloadSchema>
@@ -72,8 +72,7 @@ export const orphanDescriptionSchema = v.object({
   playbook: v.pipe(v.string(), v.maxLength(4096)),
   /** Without what is secret; null: too large for a message, or the job is another control plane's. */
   extravars: v.nullable(v.record(v.string(), v.unknown())),
-  /** Who launched it; null: an older order does not say it. */
-  launched: v.nullable(launchedSchema),
+  launched: launchedSchema,
   manifest_sha256: sha256Schema,
   /** Milliseconds since the epoch, by the runner's clock. */
   claimed_at: countSchema,
@@ -128,12 +127,13 @@ export type AgentMessage = v.InferOutput<typeof agentMessageSchema>
 /** What the control plane has of a job in the agent's spool, and what shall happen with it. */
 export const resumedJobSchema = v.object({
   ...runRef,
-  /** `continue`: send from these lengths on. `stored`: the end is stored. `unknown`: describe it and keep it. */
+  /**
+   * `continue`: send from these lengths on. `stored`: the end is stored. `unknown`: describe it and keep it. `forget`: a
+   * person asked for its end.
+   */
   verdict: v.picklist(['continue', 'stored', 'forget', 'unknown']),
   /** The number that the job has here, in frames and messages; absent: `job_id`. */
   number: v.optional(jobIdSchema),
-  /** A person asked for `forget`; without that the job is kept. */
-  asked: v.optional(v.boolean()),
   output: countSchema,
   events: countSchema,
   abort: v.boolean(),
@@ -153,8 +153,8 @@ export const serverMessageSchema = v.variant('type', [
     epoch: countSchema,
     max_jobs: v.nullable(countSchema),
     heartbeat_ms: v.pipe(v.number(), v.integer(), v.minValue(50)),
-    /** The newest contract that the control plane speaks; absent: that of the challenge. */
-    speaks: v.optional(countSchema),
+    /** The newest contract that the control plane speaks. */
+    speaks: countSchema,
   }),
   /** An admin approved the runner or changed its limit while it is connected. */
   v.object({

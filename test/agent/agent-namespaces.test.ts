@@ -52,7 +52,7 @@ test.skipIf(why !== null)(`an agent in another container ends no playbook that i
   const first = await setting.join()
   const [lost, lasting, torn] = [await offerWaiting(setting), await offerWaiting(setting), await offerWaiting(setting)]
   await first.kill()
-  // As an older release left it that was stopped while it wrote: nothing but the lock tells of the supervisor.
+  // A damaged file: nothing but the lock tells of the supervisor.
   writeFileSync(startedPathOf(statePath, torn), '{"pid":')
   const second = await setting.join({}, CONTAINER)
   await second.logged('jobs taken up from the spool')

@@ -42,12 +42,14 @@ export function orderOf(manifest: string, change: Partial<JobOrder> = {}): JobOr
     verbose: false,
     verbosity: 0,
     allow_jinja: false,
+    image: null,
     extravars: { inline: {} },
     uploads: [],
     manifest_sha256: manifest,
     sealed: null,
     output_limit_bytes: 50 * 1024 * 1024,
     output_marks: false,
+    launched: { user: 'ann', user_type: 'local', time: 1, masked: {} },
     ...change,
   }
 }

@@ -34,6 +34,7 @@ export function addRunner(
       version: '0',
       contract: 1,
       ansible_version: null,
+      isolation: 'none',
       description: '',
       agent_max_jobs: 10,
       max_jobs: null,

@@ -137,16 +137,3 @@ describe('a value in the message of an approval', () => {
     expect(mail.text).not.toMatch(/^Bcc:/im)
   })
 })
-
-test('the message of a job from an older release, which did not tell values from markup, is text', async () => {
-  const { id, approval } = await launched('Why', {})
-  const { message_text: _, ...older } = { ...approval, message_text: '', message: EVIL, decided_by_id: null }
-  await server.store.write('test.older', (queries) =>
-    queries
-      .updateTable('job')
-      .set({ approval: JSON.stringify({ ...older, decided_at: null }) })
-      .where('id', '=', id)
-      .execute(),
-  )
-  expect((await jobOf(id)).approval.message).toBe(SAFE)
-})

@@ -102,7 +102,8 @@ test('a recorded connection that ran a job runs nothing when it is sent again, o
 })
 
 test.each([
-  ['an older contract', { contract: 2 }],
+  ['an older contract', { contract: 0 }],
+  ['a newer contract', { contract: 2 }],
   ['no contract', {}],
   ['a contract that is no number', { contract: '99' }],
 ])('who dials with %s learns nothing', async (_, more) => {

@@ -21,7 +21,7 @@ const UPGRADE = [
   'Upgrade: websocket',
   'Sec-WebSocket-Version: 13',
   'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-  'Sec-WebSocket-Protocol: holdfast-runner.v3',
+  'Sec-WebSocket-Protocol: holdfast-runner.v1',
 ].join('\r\n')
 
 /** Opens a WebSocket from an address, waits for the challenge and says nothing. */

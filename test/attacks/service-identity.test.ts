@@ -61,7 +61,7 @@ describe("a stranger's server at the address of the control plane", () => {
     expect((await agent.probe('/metrics')).body).toMatch(/^holdfast_rte_untrusted_service 0$/m)
   })
 
-  test('of an older contract, without any key, learns nothing at all', async () => {
+  test('of another contract, without any key, learns nothing at all', async () => {
     const heard: string[] = []
     const agent = await startAgainst((socket) => {
       socket.on('message', (data) => heard.push(String(data)))

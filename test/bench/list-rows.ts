@@ -7,13 +7,17 @@ export const WAITING = 1000
 const APPROVAL = JSON.stringify({
   title: 'Deploy?',
   message: 'Tonight',
+  message_text: 'Tonight',
   roles: ['ops'],
   notifications: [],
   allowSelf: false,
   state: 'waiting',
   decided_by: null,
   decided_by_type: null,
+  decided_by_id: null,
   decided_at: null,
+  subject: { manifest_sha256: null, form_sha256: null },
+  forced: false,
 })
 
 const AWAITED = `insert into awaited_approval (role, job_id, allow_self, user_id, user_name, user_type)

@@ -14,6 +14,8 @@ const APPROVAL = {
   decided_by: null,
   decided_by_type: null,
   decided_at: null,
+  subject: { manifest_sha256: null, form_sha256: null },
+  forced: false,
 }
 
 let service: FakeService

@@ -76,7 +76,7 @@ const KINDS: Readonly<Record<string, (draft: Draft, chance: Chance) => Buffer | 
       `GET ${chance.pick(['/api/v2/rte/socket', '/api/v2/live', draft.path, '/'])} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\n` +
         `upgrade: ${chance.pick(['websocket', 'h2c', 'x'])}\r\nsec-websocket-version: ${chance.pick(['13', '8', 'x'])}\r\n` +
         `sec-websocket-key: ${chance.pick(['dGhlIHNhbXBsZSBub25jZQ==', 'x', ''])}\r\n` +
-        `sec-websocket-protocol: ${chance.pick(['x', 'holdfast-runner.v3', ',,,'])}\r\n\r\n${bytes(chance, 60).toString('latin1')}`,
+        `sec-websocket-protocol: ${chance.pick(['x', 'holdfast-runner.v1', ',,,'])}\r\n\r\n${bytes(chance, 60).toString('latin1')}`,
       'latin1',
     ),
   'files of the page': (_draft, chance) =>

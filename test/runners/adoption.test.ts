@@ -1,4 +1,4 @@
-import { CONTRACT, NEWEST_CONTRACT, type ResumedJob } from '@holdfast/protocol'
+import type { ResumedJob } from '@holdfast/protocol'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type OrphanMessage, takeOrphan } from '../../control-plane/src/runners/held/adoption.js'
@@ -42,10 +42,8 @@ afterEach(() => fixture.close())
 
 const LISTED = { job_id: 7, run_id: RUN, output: 10, events: 20, ended: false }
 
-async function verdict(contract = NEWEST_CONTRACT, listed: object = {}): Promise<ResumedJob | undefined> {
-  const answers = await answerInventory({ store, clock: { now: () => NOW } }, { ...runner, contract }, [
-    { ...LISTED, ...listed },
-  ])
+async function verdict(listed: object = {}): Promise<ResumedJob | undefined> {
+  const answers = await answerInventory({ store, clock: { now: () => NOW } }, runner, [{ ...LISTED, ...listed }])
   return answers[0]?.job
 }
 
@@ -101,7 +99,7 @@ describe('a job that the database does not know', () => {
       }),
     )
     const taken = await store.write('test', (queries) => insertJob(queries, queuedJob(runner.runnerId, 'c'.repeat(32))))
-    expect(await verdict(NEWEST_CONTRACT, { job_id: taken })).toMatchObject({ verdict: 'unknown' })
+    expect(await verdict({ job_id: taken })).toMatchObject({ verdict: 'unknown' })
     const { job } = await take(described({ job_id: taken }))
     expect(job).toMatchObject({ job_id: taken, run_id: RUN, verdict: 'continue', output: 0, events: 0, abort: false })
     expect(job.number).not.toBe(taken)
@@ -119,7 +117,7 @@ describe('a job that the database does not know', () => {
     })
     // Said twice, over another connection: the run is known now.
     expect((await take(described({ job_id: taken }))).job).toEqual(job)
-    expect(await verdict(NEWEST_CONTRACT, { job_id: taken })).toEqual(job)
+    expect(await verdict({ job_id: taken })).toEqual(job)
   })
 
   test('belongs to nobody if a deleted account had the name before', async () => {
@@ -139,33 +137,16 @@ describe('a job that the database does not know', () => {
     expect(await findJob(store.read, job.number ?? 0)).toMatchObject({ user_id: null, user_name: 'Ada' })
   })
 
-  test('belongs to nobody if there is no such user; for an older order its variables name the user', async () => {
-    const older = described()
-    const extravars = { ansibleforms_user: { username: 'bob', type: 'ldap' } }
-    await take({ ...older, description: older.description && { ...older.description, launched: null, extravars } })
-    const { job } = await take(older)
+  test('belongs to nobody if there is no such user', async () => {
+    const said = described()
+    const launched = { user: 'bob', user_type: 'ldap', time: NOW - 4000, masked: {} }
+    const { job } = await take({ ...said, description: said.description && { ...said.description, launched } })
     expect(await findJob(store.read, job.number ?? job.job_id)).toMatchObject({
       user_id: null,
       user_name: 'bob',
       user_type: 'ldap',
       start_time: NOW - 4000,
     })
-  })
-
-  test('stays with an agent of contract 3, which gets no answer about it until an admin decides to forget it', async () => {
-    expect(await verdict(CONTRACT)).toBeUndefined()
-    expect(await listOrphans(store.read)).toMatchObject([
-      { runId: RUN, jobNumber: 7, reason: 'old_agent', outputBytes: 10, eventsBytes: 20 },
-    ])
-    await store.write('test', (queries) =>
-      decideOrphan(queries, { runnerId: runner.runnerId, runId: RUN }, 'forget', 'ann'),
-    )
-    expect(await verdict(CONTRACT)).toMatchObject({ verdict: 'forget', asked: true })
-    // The agent was updated: it can be adopted, unless an admin has decided.
-    await store.write('test', (queries) => decideOrphan(queries, { runnerId: runner.runnerId, runId: RUN }, null, null))
-    expect(await verdict()).toMatchObject({ verdict: 'unknown' })
-    expect((await take(described())).job).toMatchObject({ verdict: 'continue' })
-    expect(await listOrphans(store.read)).toEqual([])
   })
 
   test('waits for an admin when its claim cannot be read', async () => {
@@ -220,7 +201,7 @@ test('a job of another control plane waits, also if the database knows it, and i
   const id = await store.write('test', (queries) =>
     insertJob(queries, { ...queuedJob(runner.runnerId, RUN), dispatch: 'claimed', runner_key: runner.fingerprint }),
   )
-  expect(await verdict(NEWEST_CONTRACT, { job_id: id, service: OTHER_SERVICE })).toMatchObject({ verdict: 'unknown' })
+  expect(await verdict({ job_id: id, service: OTHER_SERVICE })).toMatchObject({ verdict: 'unknown' })
   expect((await take(described({ job_id: id, service: OTHER_SERVICE }))).job.verdict).toBe('unknown')
   expect(await findJob(store.read, id)).toMatchObject({ status: 'running', dispatch: 'claimed' })
   expect(await listOrphans(store.read)).toMatchObject([
@@ -238,10 +219,9 @@ describe('a deleted job', () => {
     expect((await take(described())).job.verdict).toBe('stored')
   })
 
-  test('that a person deleted before its runner was back has to be forgotten, also by an older agent', async () => {
+  test('that a person deleted before its runner was back has to be forgotten', async () => {
     await remove(await endedJob('claimed'))
-    expect(await verdict()).toMatchObject({ verdict: 'forget', asked: true })
-    expect(await verdict(CONTRACT)).toMatchObject({ verdict: 'forget' })
+    expect(await verdict()).toMatchObject({ verdict: 'forget' })
     await store.write('test', (queries) => deletePastRunsBefore(queries, NOW + 1))
     expect(await verdict()).toMatchObject({ verdict: 'unknown' })
   })

@@ -92,7 +92,6 @@ async function openSession(epoch = 1) {
     fingerprint: runner.fingerprint,
     keys: [runner.fingerprint],
     sealingKey: 'key',
-    contract: 6,
     epoch,
     send: (message: ServerMessage) => void sent.push(message),
     pause: () => undefined,

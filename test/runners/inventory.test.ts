@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ADOPTING_CONTRACT, NEWEST_CONTRACT, type SpooledJob } from '@holdfast/protocol'
+import type { SpooledJob } from '@holdfast/protocol'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
@@ -33,9 +33,7 @@ let runner: Runner
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-inventory-'))
   store = await openTestStore(folder)
-  runner = await store.write('test', (queries) =>
-    insertTestRunner(queries, { name: 'edge', contract: NEWEST_CONTRACT }),
-  )
+  runner = await store.write('test', (queries) => insertTestRunner(queries, { name: 'edge' }))
 })
 afterEach(async () => {
   await store.close()
@@ -51,8 +49,8 @@ const spooled = (jobId: number, changes: Partial<SpooledJob> = {}): SpooledJob =
   ...changes,
 })
 
-function answersTo(list: readonly SpooledJob[], contract = NEWEST_CONTRACT) {
-  const holder = { runnerId: runner.id, keys: [runner.fingerprint] as const, epoch: 4, contract }
+function answersTo(list: readonly SpooledJob[]) {
+  const holder = { runnerId: runner.id, keys: [runner.fingerprint] as const, epoch: 4 }
   return answerInventory({ store, clock: { now: () => NOW } }, { ...holder, keys: [runner.fingerprint] }, list)
 }
 
@@ -172,12 +170,10 @@ describe('a job that waits for an admin', () => {
     expect(await listOrphans(store.read)).toMatchObject([{ reason: 'other_service', ended: false }])
   })
 
-  test.each([
-    [ADOPTING_CONTRACT, 1, []],
-    [ADOPTING_CONTRACT - 1, 0, ['old_agent']],
-  ])('an agent of contract %d is asked to describe an unknown one: %d answers', async (contract, count, reasons) => {
-    const answers = await answersTo([spooled(7)], contract)
-    expect([answers.length, (await listOrphans(store.read)).map(({ reason }) => reason)]).toEqual([count, reasons])
+  test('not while its agent has not described it', async () => {
+    const answers = await answersTo([spooled(7)])
+    expect(answers.map((answer) => answer.job.verdict)).toEqual(['unknown'])
+    expect(await listOrphans(store.read)).toEqual([])
   })
 
   test('no longer waits when the runner does not list it any more', async () => {
@@ -194,7 +190,7 @@ describe('a job that waits for an admin', () => {
       await noteOrphan(queries, orphan())
       await decideOrphan(queries, { runnerId: runner.id, runId: RUN }, 'forget', 'ann')
     })
-    expect((await answersTo([spooled(7)]))[0]?.job).toMatchObject({ verdict: 'forget', asked: true })
+    expect((await answersTo([spooled(7)]))[0]?.job).toMatchObject({ verdict: 'forget' })
     const described = {
       type: 'orphan',
       job_id: 7,
@@ -207,7 +203,7 @@ describe('a job that waits for an admin', () => {
     const { job: answer } = await store.write('test', (queries) =>
       takeOrphan(queries, { ...asking, keys: [runner.fingerprint] }, described, NOW),
     )
-    expect(answer).toMatchObject({ verdict: 'forget', asked: true })
+    expect(answer).toMatchObject({ verdict: 'forget' })
   })
 })
 
@@ -245,7 +241,7 @@ describe('describing an unknown job', () => {
     form: 'deploy',
     playbook: 'x.yml',
     extravars: { a: 1 },
-    launched: null,
+    launched: { user: 'ann', user_type: 'local', time: NOW - 5000, masked: {} },
     manifest_sha256: 'b'.repeat(64),
     claimed_at: NOW - 4000,
   }
@@ -268,16 +264,10 @@ describe('describing an unknown job', () => {
   }
 
   test.each([
-    ['that says nothing of a user', null, null, 'unknown', 'local'],
-    ['that names a user', { user: 'Ada', user_type: 'ldap', time: NOW - 9 }, null, 'Ada', 'ldap'],
-    ['that names an unknown type of user', { user: 'Ada', user_type: 'x', time: 1 }, null, 'unknown', 'local'],
-    ['with a user in its variables', null, { username: 'bob', type: 'ldap' }, 'bob', 'ldap'],
-    ['with a user without a type', null, { username: 'bob' }, 'unknown', 'local'],
-    ['with a user without a name', null, { type: 'ldap' }, 'unknown', 'local'],
-    ['with a user that is a text', null, 'bob', 'unknown', 'local'],
-  ])('%s', async (_, launched, user, name, type) => {
-    const extravars = { a: 1, ...(user === null ? {} : { ansibleforms_user: user }) }
-    const found = await adopted({ ...described, description: { ...DESCRIPTION, launched, extravars } } as Message)
+    ['that names a user', { user: 'Ada', user_type: 'ldap', time: NOW - 9, masked: {} }, 'Ada', 'ldap'],
+    ['that names an unknown type of user', { user: 'Ada', user_type: 'x', time: 1, masked: {} }, 'unknown', 'local'],
+  ])('%s', async (_, launched, name, type) => {
+    const found = await adopted({ ...described, description: { ...DESCRIPTION, launched } })
     expect(found).toMatchObject({ user_id: null, user_name: name, user_type: type, form: 'deploy', status: 'running' })
   })
 
@@ -299,8 +289,8 @@ describe('describing an unknown job', () => {
     await adopted({
       ...described,
       ended: true,
-      description: { ...DESCRIPTION, launched: { user: 'A\nda', user_type: 'ldap', time: 1 } },
-    } as Message)
+      description: { ...DESCRIPTION, launched: { user: 'A\nda', user_type: 'ldap', time: 1, masked: {} } },
+    })
     expect(await listOrphans(store.read)).toMatchObject([
       {
         reason: 'other_runner',
@@ -349,17 +339,12 @@ describe('what admins decide', () => {
     expect([told, await all.list()]).toMatchObject([[], [{ orphan: { decision: null } }]])
   })
 
-  test('is refused when the job is to be adopted and is another runner’s, or its agent is too old', async () => {
+  test('is refused when the job is to be adopted and is another runner’s', async () => {
     const { all } = actions()
     await note({ reason: 'other_runner' })
     await expect(all.decide(runner.id, RUN, 'adopt', 'ann')).rejects.toMatchObject({ code: 'orphan_of_another' })
     await all.decide(runner.id, RUN, 'forget', 'ann')
-    const contractIs = (contract: number) =>
-      store.write('test', (queries) => queries.updateTable('runner').set({ contract }).execute())
     await note({ run_id: OTHER_RUN })
-    await contractIs(ADOPTING_CONTRACT - 1)
-    await expect(all.decide(runner.id, OTHER_RUN, 'adopt', 'ann')).rejects.toMatchObject({ code: 'agent_too_old' })
-    await contractIs(ADOPTING_CONTRACT)
     await all.decide(runner.id, OTHER_RUN, 'adopt', 'ann')
     expect((await listOrphans(store.read)).map(({ decision }) => decision)).toEqual(['forget', 'adopt'])
   })

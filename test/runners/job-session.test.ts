@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { IMAGE_CONTRACT, NEWEST_CONTRACT, type ServerMessage } from '@holdfast/protocol'
+import type { ServerMessage } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/credentials/job/sealing.js'
@@ -67,7 +67,7 @@ function addJob(): Promise<number> {
   return store.write('test', (queries) => insertJob(queries, queuedJob(RUNNER, RUN_ID)))
 }
 
-function openSession(contract = NEWEST_CONTRACT): JobSession {
+function openSession(): JobSession {
   const connection: RunnerConnection = {
     runnerId: RUNNER,
     runnerName: 'seven',
@@ -75,7 +75,6 @@ function openSession(contract = NEWEST_CONTRACT): JobSession {
     keys: ['SHA256:seven'],
     sealingKey: 'the sealing key',
     epoch: 1,
-    contract,
     send: (message) => void sent.push(message),
     sendBlob: () => blobsSent,
     pause: () => void (pauses += 1),
@@ -215,25 +214,17 @@ describe('the job traffic of a connection', () => {
     session.closed()
   })
 
-  test.each([
-    ['fails on a runner whose agent is too old for it, and is not offered', IMAGE_CONTRACT - 1],
-    ['is offered to an agent that knows it', IMAGE_CONTRACT],
-  ])('a job with an image %s', async (_, contract) => {
+  test('the image of a job is in its order', async () => {
     const image = { executionImage: 'team/ansible:1' }
-    const [imaged, plain] = await store.write('test', async (queries) => [
-      await insertJob(queries, queuedJob(RUNNER, RUN_ID, image)),
-      await insertJob(queries, queuedJob(RUNNER, '2'.repeat(32))),
-    ])
-    const session = openSession(contract)
+    const plain = await store.write('test', async (queries) => {
+      await insertJob(queries, queuedJob(RUNNER, RUN_ID, image))
+      return insertJob(queries, queuedJob(RUNNER, '2'.repeat(32)))
+    })
+    const session = openSession()
     session.message({ type: 'inventory', jobs: [] })
-    await offered(plain ?? 0)
+    await offered(plain)
     const orders = sentOf('offer').map((message) => ('order' in message ? message.order : null))
-    const images = orders.map((order) => order?.image ?? null)
-    if (contract < IMAGE_CONTRACT) {
-      const reason = 'The runner is too old for the executionImage of the form: update its agent'
-      expect(await findJob(store.read, imaged ?? 0)).toMatchObject({ status: 'failed', status_reason: reason })
-      expect(images).toEqual([null])
-    } else expect(images).toEqual([image.executionImage, null])
+    expect(orders.map((order) => order?.image)).toEqual([image.executionImage, null])
     session.closed()
   })
 
@@ -245,9 +236,7 @@ describe('the job traffic of a connection', () => {
       return Promise.resolve(null)
     }
     const session = await openOffered(jobId)
-    expect(asked).toEqual([
-      { jobId, runId: RUN_ID, fingerprint: 'SHA256:seven', sealingKey: 'the sealing key', contract: NEWEST_CONTRACT },
-    ])
+    expect(asked).toEqual([{ jobId, runId: RUN_ID, fingerprint: 'SHA256:seven', sealingKey: 'the sealing key' }])
     session.closed()
   })
 
@@ -353,7 +342,7 @@ describe('the job traffic of a connection', () => {
     const sha256 = 'd'.repeat(64)
     await store.write('test', async (queries) => {
       const names = { stored_name: 'e'.repeat(32), original_name: 'a.iso', mime_type: 'x/y', encoding: '7bit' }
-      const owner = { owner_name: 'ann', owner_type: 'local' }
+      const owner = { owner_id: 1, owner_name: 'ann', owner_type: 'local' }
       const uploadId = await insertUpload(queries, { ...names, ...owner, size: 5, sha256, created_at: 1, used: 0 })
       await linkJobFiles(queries, jobId, [{ field: 'image', uploadId }])
     })

@@ -1,11 +1,9 @@
-import { NEWEST_CONTRACT } from '@holdfast/protocol'
 import type { Insertable } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answerInventory } from '../../control-plane/src/runners/held/spooled-jobs.js'
 import type { JobHolder } from '../../control-plane/src/store/jobs/dispatch.js'
 import { findJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
-import { up as keepKeysOfJobs } from '../../control-plane/src/store/migrations/021-jobs-by-key.js'
 import type { JobTable } from '../../control-plane/src/store/schema/jobs.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
@@ -36,7 +34,7 @@ function claimedJob(
 
 async function verdict(holder: JobHolder, jobId: number, runId = RUN): Promise<string | undefined> {
   const spooled = { job_id: jobId, run_id: runId, output: 0, events: 0, ended: false }
-  const runner = { ...holder, epoch: 1, contract: NEWEST_CONTRACT }
+  const runner = { ...holder, epoch: 1 }
   return (await answerInventory({ store, clock }, runner, [spooled]))[0]?.job.verdict
 }
 
@@ -83,7 +81,7 @@ test('a key that belongs to another runner now gives no jobs to the runner that 
   expect(await stand(jobId)).toEqual({ runner: other.id, key: other.fingerprint, status: 'running' })
 })
 
-test('a job without a key, of an older database, is known by its run', async () => {
+test('a job without a key, in a database from before its offer, is known by its run', async () => {
   const runner = await approved('edge')
   const jobId = await claimedJob(runner.id + 1000, null)
   const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
@@ -91,18 +89,4 @@ test('a job without a key, of an older database, is known by its run', async () 
   expect((await stand(jobId)).status).toBe('running')
   expect(await verdict(holder, jobId)).toBe('continue')
   expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'running' })
-})
-
-test('in an older database each job gets the key of its runner', async () => {
-  const runner = await approved('edge')
-  const jobId = await claimedJob(runner.id, null)
-  const gone = await claimedJob(runner.id + 1000, null, { run_id: 'd'.repeat(32) })
-  const waits = await claimedJob(runner.id, null, { run_id: 'e'.repeat(32), dispatch: 'queued' })
-  await store.write('test', async (queries) => {
-    await queries.schema.dropIndex('job_run').execute()
-    await queries.schema.alterTable('job').dropColumn('runner_key').execute()
-    await keepKeysOfJobs(queries as unknown as Parameters<typeof keepKeysOfJobs>[0])
-  })
-  const keys = await Promise.all([jobId, gone, waits].map(async (id) => (await stand(id)).key))
-  expect(keys).toEqual([runner.fingerprint, null, null])
 })

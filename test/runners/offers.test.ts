@@ -55,7 +55,6 @@ beforeEach(async () => {
     fingerprint: runner.fingerprint,
     keys: [runner.fingerprint],
     sealingKey: 'key',
-    contract: 6,
     epoch: 1,
     close: (reason: string) => void closings.push(reason),
   } as unknown as RunnerConnection

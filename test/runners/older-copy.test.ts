@@ -1,6 +1,6 @@
 import type { Dispatch } from '../../control-plane/src/words/job-dispatch.js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type EndRecord, NEWEST_CONTRACT } from '@holdfast/protocol'
+import type { EndRecord } from '@holdfast/protocol'
 import { contradictionsOf } from '../../control-plane/src/runners/streams/older-copy.js'
 import { answerInventory } from '../../control-plane/src/runners/held/spooled-jobs.js'
 import { findJob } from '../../control-plane/src/store/jobs/jobs.js'
@@ -57,7 +57,7 @@ test('a job that an older copy does not name may have run: it is not offered aga
     )
   const offered = await add('a', 'offered')
   const claimed = await add('b', 'claimed')
-  const holder = { runnerId: id, keys: [runner.fingerprint], epoch: 2, contract: NEWEST_CONTRACT } as const
+  const holder = { runnerId: id, keys: [runner.fingerprint], epoch: 2 } as const
   await answerInventory({ store, clock }, holder, [])
   for (const jobId of [offered, claimed]) {
     const job = await findJob(store.read, jobId)

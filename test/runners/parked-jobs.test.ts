@@ -1,4 +1,3 @@
-import { NEWEST_CONTRACT } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { askForApproval, awaitedApproval } from '../../control-plane/src/jobs/record/approval.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatch/dispatcher.js'
@@ -86,7 +85,7 @@ describe('a job that waits for an approval', () => {
     const other = await waitingJob(runner.id, 'e'.repeat(32))
     const spooled = { job_id: parked, run_id: runId, output: 0, events: 0, ended: false }
     const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
-    const listed = { ...holder, epoch: 1, contract: NEWEST_CONTRACT }
+    const listed = { ...holder, epoch: 1 }
     const [answer] = await answerInventory({ store, clock }, listed, [spooled])
     expect(answer?.job).toMatchObject({ job_id: parked, verdict: 'continue' })
     expect(await findJob(store.read, parked)).toMatchObject({ status: 'running', dispatch: 'claimed' })
@@ -108,7 +107,7 @@ test('in a restored database, a job that waits for a place in its group gets one
     await insertJob(queries, { ...queuedJob(runner.id, 'e'.repeat(32)), ...group }),
   ])
   const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
-  const listed = { ...holder, epoch: 1, contract: NEWEST_CONTRACT }
+  const listed = { ...holder, epoch: 1 }
   const spooled = { job_id: running ?? 0, run_id: runId, output: 0, events: 0, ended: false }
   const [answer] = await answerInventory({ store, clock }, listed, [spooled])
   expect(answer?.job).toMatchObject({ job_id: running, verdict: 'continue' })

@@ -35,7 +35,7 @@ describe('the handshake', () => {
 
   test('an agent of another contract learns that even when its hello cannot be parsed', async () => {
     const agent = RawAgent.dial(fixture.url)
-    await agent.next('challenge')
+    await agent.greet()
     agent.say({ type: 'hello', payload: JSON.stringify({ contract: CONTRACT + 5, other: true }), signature: '' })
     expect(await agent.waitForClose()).toMatchObject({ reason: 'contract_mismatch' })
   })

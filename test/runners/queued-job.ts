@@ -1,16 +1,5 @@
+import { NO_PLAYBOOK } from '../../control-plane/src/jobs/record/playbook.js'
 import type { NewJob } from '../../control-plane/src/store/jobs/new-job.js'
-
-const PLAYBOOK = {
-  playbook: 'x.yml',
-  playbookSubPath: null,
-  inventory: [],
-  tags: null,
-  limit: null,
-  check: false,
-  diff: false,
-  verbose: false,
-  allowJinjaInExtravars: false,
-}
 
 /** The row of a job that waits for a runner, as a launch leaves it. */
 export function queuedJob(runnerId: number, runId = '0'.repeat(32), playbook: object = {}): NewJob {
@@ -27,7 +16,7 @@ export function queuedJob(runnerId: number, runId = '0'.repeat(32), playbook: ob
     runner_name: 'seven',
     extravars: '{}',
     credentials: '{}',
-    password_fields: null,
-    playbook: JSON.stringify({ ...PLAYBOOK, ...playbook }),
+    password_fields: '[]',
+    playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: 'x.yml', ...playbook }),
   }
 }

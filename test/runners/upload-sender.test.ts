@@ -49,7 +49,7 @@ async function prepared(content: Buffer): Promise<{ order: PreparedOrder; sha256
     size,
     used: 1,
     created_at: 1,
-    owner_id: null,
+    owner_id: 1,
     owner_name: 'ann',
     owner_type: 'local',
     original_name: 'a',

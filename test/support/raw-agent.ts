@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import {
   type AgentMessage,
   CONTRACT,
+  NEWEST_CONTRACT,
   type CloseReasonName,
   type Frame,
   type HelloPayload,
@@ -120,6 +121,7 @@ export class RawAgent {
       generation,
       instance,
       contract: CONTRACT,
+      speaks: NEWEST_CONTRACT,
       version: '0.1.0',
       ansible_version: 'core 2.18.1',
       host: 'test-host',

@@ -16,7 +16,7 @@ export const RUNNER_ROW: Insertable<RunnerTable> = {
   version: 'v',
   contract: 1,
   ansible_version: null,
-  isolation: null,
+  isolation: 'none',
   agent_max_jobs: 4,
   max_jobs: null,
   generation: 1,

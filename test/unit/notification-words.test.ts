@@ -15,7 +15,15 @@ const job = {
   start: Date.UTC(2026, 0, 1),
   end: null,
 }
-const approval = { kind: 'approval' as const, job, title: null, message: null, roles: [], mails: [] }
+const approval = {
+  kind: 'approval' as const,
+  job,
+  title: null,
+  message: '<b>markup</b>',
+  messageText: null,
+  roles: [],
+  mails: [],
+}
 const runner = { id: 1, name: 'north', host: 'n.example', ip: '192.0.2.1', fingerprint: 'AB' }
 const { mailOf } = createWords('https://holdfast.example')
 const linesOf = (event: NotificationEvent) => mailOf(event).text.split('\n')
@@ -23,7 +31,7 @@ const linesOf = (event: NotificationEvent) => mailOf(event).text.split('\n')
 test('a message about an approval names who may give it', () => {
   expect(linesOf(approval)).toContain('May approve: an admin')
   expect(linesOf({ ...approval, roles: ['ops', 'dev'] })).toContain('May approve: ops, dev or an admin')
-  expect(linesOf({ ...approval, title: 'Sure?', message: 'Two\nlines' })).toEqual(
+  expect(linesOf({ ...approval, title: 'Sure?', messageText: 'Two\nlines' })).toEqual(
     [
       'Job 7 (Web server) waits for an approval',
       '',
@@ -65,6 +73,6 @@ test('texts of people stay on their line and are cut', () => {
   expect(mailOf(event).subject).toBe('[Holdfast] Job 7 (a Bcc: x) was launched')
   const long = mailOf({ ...event, job: { ...job, form: 'y'.repeat(1000) } }).subject
   expect([long.length, long.at(-1)]).toEqual([300, '…'])
-  const exact = linesOf({ ...approval, message: 'z'.repeat(4000) })
+  const exact = linesOf({ ...approval, messageText: 'z'.repeat(4000) })
   expect(exact).toContain('z'.repeat(4000))
 })

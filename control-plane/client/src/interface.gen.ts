@@ -41,7 +41,7 @@ export interface AuditList {
   count: number
   records: AuditRecord[]
   /** Id of the database: if it is another one than before, ids may belong to other records now */
-  database?: string
+  database: string
 }
 
 export interface AuditRecord {
@@ -236,10 +236,8 @@ export interface FormEvaluation {
   runs: {
     /** The runner, or that of the first step or node */
     runner: string | null
-    /** Why a launch with these values would be refused, or why its job or a child job would fail at once */
+    /** Why the job would fail at once */
     problem: string | null
-    /** The code with which the launch would be refused. Null: a job would be made */
-    refused: string | null
     /** What the playbook would get, with masks in place of secrets */
     extravars: Record<string, unknown>
   }
@@ -278,6 +276,8 @@ export interface Job {
   status: JobStatus
   /** Why it failed, was aborted or abandoned */
   status_reason: string | null
+  /** What the status does not say, such as missing events */
+  detail: string | null
   start: string
   end: string | null
   user: string
@@ -285,15 +285,6 @@ export interface Job {
   runner: string | null
   parent_id: number | null
   step: string | null
-  abort_requested: boolean
-  /** Stays when the real outcome arrives later */
-  abandoned_at: string | null
-  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
-  run_id: string
-  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
-  adopted_at: string | null
-  /** What the status does not say, such as missing events */
-  detail: string | null
   approval: {
     title: string | null
     /** With the markup (HTML) of its author. Values are text: they are escaped */
@@ -307,23 +298,30 @@ export interface Job {
     decided_by: string | null
     decided_by_type: string | null
     decided_at: string | null
-    /** The form and the files that the approval is about; null: an older release asked for the approval */
-    subject?: {
+    /** The form and the files that the approval is about */
+    subject: {
       /** Hash of the manifest of the playbook folder; null: it could not be read */
       manifest_sha256: string | null
       /** Of the form with its subforms, constants and workflows; null: the form was gone */
       form_sha256: string | null
-    } | null
+    }
     /** It was given although the form or the files had changed since it was asked for */
-    forced?: boolean
+    forced: boolean
   } | null
-  /** The runner of the job is connected and has it: an abandoned job then still runs */
-  connected: boolean
+  abort_requested: boolean
+  /** Stays when the real outcome arrives later */
+  abandoned_at: string | null
+  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
+  run_id: string
+  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
+  adopted_at: string | null
   /** The schedule that started it; null: a person or its parent job started it */
   schedule: {
     id: number
     name: string
   } | null
+  /** The runner of the job is connected and has it: an abandoned job then still runs */
+  connected: boolean
   can?: JobActions
   place?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
@@ -397,7 +395,7 @@ export interface Job {
     to: 'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord
     reason: string | null
   }[]
-  /** Where it was, as place says it, in order of time. claimed: from then on its runner had it. lost: the runner was not connected, from the last sign of life that was stored, for a second or longer, and at most 200 times. Empty for a job of an older release */
+  /** Where it was, as place says it, in order of time. claimed: from then on its runner had it. lost: the runner was not connected, from the last sign of life that was stored, for a second or longer, and at most 200 times. */
   stages?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
     since: string
@@ -732,6 +730,8 @@ export interface JobRecord {
   status: JobStatus
   /** Why it failed, was aborted or abandoned */
   status_reason: string | null
+  /** What the status does not say, such as missing events */
+  detail: string | null
   start: string
   end: string | null
   user: string
@@ -739,15 +739,6 @@ export interface JobRecord {
   runner: string | null
   parent_id: number | null
   step: string | null
-  abort_requested: boolean
-  /** Stays when the real outcome arrives later */
-  abandoned_at: string | null
-  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
-  run_id: string
-  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
-  adopted_at: string | null
-  /** What the status does not say, such as missing events */
-  detail: string | null
   approval: {
     title: string | null
     /** With the markup (HTML) of its author. Values are text: they are escaped */
@@ -761,23 +752,30 @@ export interface JobRecord {
     decided_by: string | null
     decided_by_type: string | null
     decided_at: string | null
-    /** The form and the files that the approval is about; null: an older release asked for the approval */
-    subject?: {
+    /** The form and the files that the approval is about */
+    subject: {
       /** Hash of the manifest of the playbook folder; null: it could not be read */
       manifest_sha256: string | null
       /** Of the form with its subforms, constants and workflows; null: the form was gone */
       form_sha256: string | null
-    } | null
+    }
     /** It was given although the form or the files had changed since it was asked for */
-    forced?: boolean
+    forced: boolean
   } | null
-  /** The runner of the job is connected and has it: an abandoned job then still runs */
-  connected: boolean
+  abort_requested: boolean
+  /** Stays when the real outcome arrives later */
+  abandoned_at: string | null
+  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
+  run_id: string
+  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
+  adopted_at: string | null
   /** The schedule that started it; null: a person or its parent job started it */
   schedule: {
     id: number
     name: string
   } | null
+  /** The runner of the job is connected and has it: an abandoned job then still runs */
+  connected: boolean
   place?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
     since: string
@@ -1059,7 +1057,7 @@ export interface OutputIndex {
   step: number
   generation: number
   /** As the header X-Run-Id of the output */
-  run_id?: string
+  run_id: string
   /** For each multiple of step: the byte, and the number of line ends before it */
   points: number[][]
 }
@@ -1160,8 +1158,8 @@ export interface Runner {
   version: string
   contract: number
   ansible_version: string | null
-  /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
-  isolation?: string | null
+  /** How it keeps jobs apart: none, user, or user (not available) */
+  isolation: string
   /** Playbooks at the same time, 0 = no limit: the number that an admin set, or else that of the agent */
   max_jobs: number
   /** What the agent says */
@@ -1177,7 +1175,7 @@ export interface Runner {
   last_seen: string
   description: string
   /** Who marked the request, so that it stays listed when the runner that asks has left */
-  kept_by?: string | null
+  kept_by: string | null
   /** Another process that used the same identity was refused; its address, if that is known */
   clone: {
     seen_at: string
@@ -1231,7 +1229,7 @@ export interface RunnerOrphan {
   /** The number that the job has on its runner */
   number: number
   /** Why it is not adopted automatically: it was claimed from a control plane with another key, its run belongs to another runner here, its agent is too old to describe it, or its claim cannot be read */
-  reason: 'other_service' | 'other_runner' | 'old_agent' | 'no_description' | AnotherWord
+  reason: 'other_service' | 'other_runner' | 'no_description' | AnotherWord
   /** Fingerprint of the control plane that it belongs to */
   service: string | null
   /** Its playbook has ended */
@@ -1518,7 +1516,7 @@ export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseO
 export const auditListSchema: v.GenericSchema<unknown, AuditList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(auditRecordSchema),
-  database: v.optional(v.string()),
+  database: v.string(),
 })
 
 export const auditVerificationSchema: v.GenericSchema<unknown, AuditVerification> = v.looseObject({
@@ -1860,7 +1858,6 @@ export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.
   runs: v.looseObject({
     runner: v.nullable(v.string()),
     problem: v.nullable(v.string()),
-    refused: v.nullable(v.string()),
     extravars: v.record(v.string(), v.unknown()),
   }),
 })
@@ -1925,6 +1922,7 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   job_type: v.string(),
   status: jobStatusSchema,
   status_reason: v.nullable(v.string()),
+  detail: v.nullable(v.string()),
   start: v.string(),
   end: v.nullable(v.string()),
   user: v.string(),
@@ -1932,11 +1930,6 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   runner: v.nullable(v.string()),
   parent_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
   step: v.nullable(v.string()),
-  abort_requested: v.boolean(),
-  abandoned_at: v.nullable(v.string()),
-  run_id: v.string(),
-  adopted_at: v.nullable(v.string()),
-  detail: v.nullable(v.string()),
   approval: v.nullable(
     v.looseObject({
       title: v.nullable(v.string()),
@@ -1948,14 +1941,16 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
       decided_by: v.nullable(v.string()),
       decided_by_type: v.nullable(v.string()),
       decided_at: v.nullable(v.string()),
-      subject: v.optional(
-        v.nullable(v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) })),
-      ),
-      forced: v.optional(v.boolean()),
+      subject: v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+      forced: v.boolean(),
     }),
   ),
-  connected: v.boolean(),
+  abort_requested: v.boolean(),
+  abandoned_at: v.nullable(v.string()),
+  run_id: v.string(),
+  adopted_at: v.nullable(v.string()),
   schedule: v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() })),
+  connected: v.boolean(),
   place: v.optional(
     v.nullable(
       v.looseObject({
@@ -2021,6 +2016,7 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   job_type: v.string(),
   status: jobStatusSchema,
   status_reason: v.nullable(v.string()),
+  detail: v.nullable(v.string()),
   start: v.string(),
   end: v.nullable(v.string()),
   user: v.string(),
@@ -2028,11 +2024,6 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   runner: v.nullable(v.string()),
   parent_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
   step: v.nullable(v.string()),
-  abort_requested: v.boolean(),
-  abandoned_at: v.nullable(v.string()),
-  run_id: v.string(),
-  adopted_at: v.nullable(v.string()),
-  detail: v.nullable(v.string()),
   approval: v.nullable(
     v.looseObject({
       title: v.nullable(v.string()),
@@ -2044,14 +2035,16 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
       decided_by: v.nullable(v.string()),
       decided_by_type: v.nullable(v.string()),
       decided_at: v.nullable(v.string()),
-      subject: v.optional(
-        v.nullable(v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) })),
-      ),
-      forced: v.optional(v.boolean()),
+      subject: v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+      forced: v.boolean(),
     }),
   ),
-  connected: v.boolean(),
+  abort_requested: v.boolean(),
+  abandoned_at: v.nullable(v.string()),
+  run_id: v.string(),
+  adopted_at: v.nullable(v.string()),
   schedule: v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() })),
+  connected: v.boolean(),
   can: v.optional(jobActionsSchema),
   place: v.optional(
     v.nullable(
@@ -2243,7 +2236,7 @@ export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseO
   lines: v.pipe(v.number(), v.safeInteger()),
   step: v.pipe(v.number(), v.safeInteger()),
   generation: v.pipe(v.number(), v.safeInteger()),
-  run_id: v.optional(v.string()),
+  run_id: v.string(),
   points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
 })
 
@@ -2427,7 +2420,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
-  isolation: v.optional(v.nullable(v.string())),
+  isolation: v.string(),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),
@@ -2439,7 +2432,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   approved_by: v.nullable(v.string()),
   last_seen: v.string(),
   description: v.string(),
-  kept_by: v.optional(v.nullable(v.string())),
+  kept_by: v.nullable(v.string()),
   clone: v.nullable(v.looseObject({ seen_at: v.string(), host: v.nullable(v.string()), ip: v.nullable(v.string()) })),
 })
 
@@ -2932,8 +2925,6 @@ export interface Operations {
       name: string
       body: {
         rawFormData?: Record<string, unknown> | null
-        extravars?: Record<string, unknown> | null
-        credentials?: Record<string, unknown> | null
         /** As in a launch */
         files?: Record<string, unknown> | null
         /** Seconds to wait for the sources that the form asks; default 1 */
@@ -3307,15 +3298,15 @@ export interface Operations {
         decided_by: string | null
         decided_by_type: string | null
         decided_at: string | null
-        /** The form and the files that the approval is about; null: an older release asked for the approval */
-        subject?: {
+        /** The form and the files that the approval is about */
+        subject: {
           /** Hash of the manifest of the playbook folder; null: it could not be read */
           manifest_sha256: string | null
           /** Of the form with its subforms, constants and workflows; null: the form was gone */
           form_sha256: string | null
-        } | null
+        }
         /** It was given although the form or the files had changed since it was asked for */
-        forced?: boolean
+        forced: boolean
       } | null
     }
     /** The job of the node; null when it did not run */
@@ -4069,12 +4060,8 @@ export const operations = {
             decided_by: v.nullable(v.string()),
             decided_by_type: v.nullable(v.string()),
             decided_at: v.nullable(v.string()),
-            subject: v.optional(
-              v.nullable(
-                v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
-              ),
-            ),
-            forced: v.optional(v.boolean()),
+            subject: v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+            forced: v.boolean(),
           }),
         ),
       }),

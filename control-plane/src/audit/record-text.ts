@@ -24,8 +24,7 @@ export function chainedText(row: Omit<AuditRow, 'position' | 'hash'>, position: 
     time: isoTime(row.time),
     user: row.user_name,
     user_type: row.user_type,
-    // Records of older releases do not have it. Their text must stay as it was hashed.
-    ...(row.user_id === null ? {} : { user_id: row.user_id }),
+    user_id: row.user_id,
     address: row.address,
     action: row.action,
     object: { kind: row.object_kind, id: row.object_id, name: row.object_name },

@@ -4,7 +4,6 @@ import type { ServiceClock } from '../nodes/service-clock.js'
 import type { ActionDependencies } from './end/actions.js'
 import type { ApprovalSubjects } from './record/approval-subject.js'
 import type { ApprovingDependencies } from './approve/approving.js'
-import { sealOpenJobs } from './secrets/carried-over.js'
 import type { RunnerPresence } from './read/connected.js'
 import { createFormEvaluation } from './launch/evaluate.js'
 import type { LaunchDependencies } from './launch/launch.js'
@@ -49,17 +48,6 @@ export interface JobNeeds
 
 /** The parts of this room, ready to use. */
 export type JobParts = ReturnType<typeof composeJobs>
-
-/**
- * Encrypts the passwords that an older release stored in clear. It has to end before any job is offered to a runner.
- */
-export async function carryJobsOver(
-  { log }: Ground,
-  { store, vault }: Pick<JobNeeds, 'store' | 'vault'>,
-): Promise<void> {
-  const carriedOver = await sealOpenJobs(store, vault)
-  if (carriedOver > 0) log.info({ jobs: carriedOver }, 'passwords of jobs of an older release were encrypted')
-}
 
 /** Builds everything that launches, shows, approves, ends and deletes jobs. */
 export function composeJobs(ground: Ground, settings: JobRoomSettings, needs: JobNeeds) {

@@ -103,8 +103,7 @@ function jobLines(event: Exclude<NotificationEvent, { kind: 'runner' }>): string
   ]
   const lines = facts.flatMap(([name, value]) => (value === null ? [] : [line(`${name}: ${value}`)]))
   if (event.kind !== 'approval') return lines
-  const { title, roles } = event
-  const message = event.messageText === undefined ? event.message : event.messageText
+  const { title, messageText: message, roles } = event
   const givers = roles.length === 0 ? 'an admin' : `${roles.join(', ')} or an admin`
   return [
     ...(title === null ? [] : [line(title)]),

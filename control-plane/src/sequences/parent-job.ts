@@ -9,7 +9,6 @@ import type { LaunchSecrets } from '../jobs/secrets/secret-values.js'
 import { findJobSecrets } from '../store/jobs/job-secrets.js'
 import { type JobRow, findJob } from '../store/jobs/jobs.js'
 import { type SequenceNodeRow, findNodes, findSequence } from '../store/jobs/sequences.js'
-import { SERVICE_CLOCK_ORIGIN } from '../store/service/service-clock.js'
 import type { Queries } from '../store/store.js'
 import type { NodeState, Values } from './kind.js'
 import { nodeStatusOf } from './node-status.js'
@@ -94,8 +93,7 @@ function nodeOf(row: SequenceNodeRow): StoredNode {
     endTime: row.end_time,
     reason: row.reason,
     approval: approvalOf(row),
-    // A due time of an older release counts by the wall clock. The sweep replaces it.
-    dueTime: row.due_time !== null && row.due_time >= SERVICE_CLOCK_ORIGIN ? row.due_time : null,
+    dueTime: row.due_time,
     artifacts: row.artifacts === null ? {} : v.parse(objectSchema, JSON.parse(row.artifacts)),
     subjob:
       row.subjob_status === null

@@ -1,7 +1,6 @@
 import type { JobEnds, SequencePort } from '../jobs/record/sequence-port.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
-import { changeNode, closeNodes, findDueSequences, findFirstDueTime, renewDueTimes } from '../store/jobs/sequences.js'
-import { SERVICE_CLOCK_ORIGIN } from '../store/service/service-clock.js'
+import { changeNode, closeNodes, findDueSequences, findFirstDueTime } from '../store/jobs/sequences.js'
 import { startSweeps } from '../time/sweeps.js'
 import type { Timers } from '../time/timers.js'
 import { type AdvanceDependencies, takeStep } from './advance.js'
@@ -40,14 +39,7 @@ export function createSequences(
 
   /** Moves the service clock on while an approval with a time limit waits. Otherwise nothing depends on that clock. */
   async function serviceTime(): Promise<number> {
-    const first = await findFirstDueTime(store.read)
-    if (first === null) return 0
-    const time = await serviceClock.look()
-    if (first < SERVICE_CLOCK_ORIGIN) {
-      await store.write('sequences.renew_due_times', (queries) => renewDueTimes(queries, time))
-      return 0
-    }
-    return time
+    return (await findFirstDueTime(store.read)) === null ? 0 : serviceClock.look()
   }
 
   async function sweep(): Promise<void> {

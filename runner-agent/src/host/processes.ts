@@ -11,7 +11,7 @@ export const processIdentitySchema = v.object({
   pid: v.pipe(v.number(), v.integer(), v.minValue(1)),
   start_ticks: v.pipe(v.number(), v.integer(), v.minValue(0)),
   boot_id: v.string(),
-  /** As `/proc/self/ns/pid` names it. Older releases did not write it: they took every pid for one of their own. */
+  /** As `/proc/self/ns/pid` names it; absent where `/proc` does not show it: then every pid counts as one of its own. */
   pid_namespace: v.optional(v.string()),
 })
 /** The name of exactly one process. */

@@ -66,8 +66,6 @@ export interface Trust {
    * when the connected one has that key, or a key that follows from it.
    */
   owns(fingerprint: string): boolean
-  /** The fingerprint in the state folder when the agent started. Jobs whose claim names no control plane belong to it. */
-  readonly atStart: string | null
   /** The control plane that was refused at the last try; null when there is none. */
   readonly refused: UntrustedService | null
 }
@@ -152,7 +150,6 @@ export function openTrust({ statePath, given, now, log }: TrustDependencies): Tr
       }
     },
     owns: (fingerprint) => claim !== null && follows('service', fingerprint, claim.succession, claim.serviceKey),
-    atStart: atStart?.fingerprint ?? null,
     get atHand() {
       return atHand
     },

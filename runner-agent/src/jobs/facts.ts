@@ -80,7 +80,7 @@ function supervisorOf(
   if (started.kind === 'absent') return child === 'none' ? 'none' : 'gone'
   try {
     if (findSupervisor(folderNameOf(folder.key)) !== null) return 'alive'
-    // An older release may have been stopped while it wrote the file. In another PID namespace only its lock shows it.
+    // The file is damaged. In another PID namespace only the lock on it shows the supervisor.
     const state = watch.lookAtTorn(folder)
     return state === 'runs' ? 'alive' : state
   } catch {

@@ -104,7 +104,7 @@ class SpooledHostJobs implements HostJobs {
     this.#runs = new SpooledRuns(deps, () => this.#session)
     this.#intake = createIntake({
       ...deps,
-      service: () => ownership.atHand,
+      service: () => ownership.atHand(),
       withFiles: playbook.localFolder === null,
       refusal: () => this.#refusal(),
       claimed: (folder, port) => {

@@ -32,7 +32,7 @@ interface Reservation {
   readonly port: IntakePort
   readonly cancel: AbortController
   /** Fingerprint of the control plane that offered it. */
-  readonly service: string | null
+  readonly service: string
   state: 'gathering' | 'claiming'
 }
 
@@ -52,7 +52,7 @@ export interface IntakeDependencies {
   readonly now: () => Date
   readonly bootId: string
   /** Fingerprint of the control plane at hand: jobs are claimed from it. */
-  readonly service: () => string | null
+  readonly service: () => string
   /** True when the control plane sends playbook folders. */
   readonly withFiles: boolean
   readonly openSecrets: OpenSecrets

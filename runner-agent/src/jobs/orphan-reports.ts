@@ -82,7 +82,7 @@ function descriptionOf(folder: JobFolder, withVariables: boolean): OrphanDescrip
     form: order.form,
     playbook: order.playbook,
     extravars: withVariables && fits ? inline : null,
-    launched: order.launched ?? null,
+    launched: order.launched,
     manifest_sha256: order.manifest_sha256,
     claimed_at: Math.max(0, Date.parse(claimed_at) || 0),
   }

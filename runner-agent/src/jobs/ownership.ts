@@ -7,8 +7,8 @@ import type { Trust } from '../identity/trust.js'
  * an admin said so. When the runner is approved at another control plane, its jobs still wait for their own one.
  */
 export interface Ownership {
-  /** Fingerprint of the control plane at hand, for the claim of a job; null before the first connection. */
-  readonly atHand: string | null
+  /** Fingerprint of the control plane at hand, for the claim of a job. @throws Error before the first connection */
+  atHand(): string
   /** Fingerprint of the control plane to which a job belongs; null: it is the connected one. */
   foreignService(folder: JobFolder): string | null
   /**
@@ -21,7 +21,7 @@ export interface Ownership {
 }
 
 /** @param trust knows the control plane at hand, and which keys belong to the same control plane */
-export function createOwnership(trust: Pick<Trust, 'atHand' | 'atStart' | 'owns'>): Ownership {
+export function createOwnership(trust: Pick<Trust, 'atHand' | 'owns'>): Ownership {
   /** Fingerprints by run id, for folders that could be read. They are kept, because each connection asks for them. */
   const known = new Map<string, string>()
 
@@ -34,8 +34,7 @@ export function createOwnership(trust: Pick<Trust, 'atHand' | 'atStart' | 'owns'
     if (owner.kind !== 'absent') return null
     const claim = folder.claim()
     if (claim.kind !== 'present') return null
-    const service = claim.content.service ?? trust.atStart
-    return service === null ? null : note(folder, service)
+    return note(folder, claim.content.service)
   }
 
   const note = (folder: JobFolder, service: string): string => {
@@ -44,7 +43,8 @@ export function createOwnership(trust: Pick<Trust, 'atHand' | 'atStart' | 'owns'
   }
 
   return {
-    get atHand() {
+    atHand() {
+      if (trust.atHand === null) throw new Error('no control plane has been met yet')
       return trust.atHand
     },
     foreignService(folder) {

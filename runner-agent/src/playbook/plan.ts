@@ -1,5 +1,5 @@
 import { type JobOrder, type JobSecrets, holdsTemplate, isDeeperThan, shownText } from '@holdfast/protocol'
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import type { Isolation } from '../isolation/isolation.js'
 import { writeReplacing } from '@holdfast/host/durable'
@@ -113,7 +113,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     socketFolder: socketFolderOf(marker, settings),
   })
   const given = secretArguments(secrets, folder)
-  const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)
+  const playbook = playbookArguments(order, root, cwd, folder.file('extravars.yml'), given)
   const container = containerRun(order, folder, settings, { root, cwd, env, keyFiles: secrets?.key_files.length ?? 0 })
   return {
     run_id: order.run_id,
@@ -144,7 +144,7 @@ function containerRun(
   { container, environment, callbackFolder, sockets, localFolder }: PlaybookSettings,
   job: { root: PlaybookRoot; cwd: string; env: Readonly<Record<string, string>>; keyFiles: number },
 ): { argv: string[]; env: Record<string, string> } | null {
-  const asked = order.image ?? null
+  const asked = order.image
   if (container === null) {
     if (asked === null) return null
     throw new OrderRefusedError(`the form asks for the image ${asked}, and this runner has not RTE_EXECUTION=podman`)
@@ -197,12 +197,6 @@ function withoutOwner(own: PlaybookSettings['environment']): PlaybookSettings['e
   return { ...Object.fromEntries(kept), HOME: '/nonexistent' }
 }
 
-/** The file with the variables. It has another name in a job that an agent of an older release claimed. */
-function extravarsFile(folder: JobFolder): string {
-  const older = folder.file('extravars.json')
-  return existsSync(older) ? older : folder.file('extravars.yml')
-}
-
 /** The path of the pipe with one of several vault passwords. */
 function vaultPipe(folder: JobFolder, number: number): string {
   return `${folder.file('vault-password')}-${number}`
@@ -217,7 +211,7 @@ export function hasVariables(secrets: JobSecrets): boolean {
 function secretArguments(secrets: JobSecrets | null, folder: JobFolder): string[] {
   if (secrets === null) return []
   const one = secrets.vault_password === null ? [] : [`--vault-password-file=${folder.file('vault-password')}`]
-  const several = (secrets.vaults ?? []).map(({ id }, number) => `--vault-id=${id}@${vaultPipe(folder, number)}`)
+  const several = secrets.vaults.map(({ id }, number) => `--vault-id=${id}@${vaultPipe(folder, number)}`)
   const vault = [...one, ...several]
   const ofLaunch = hasVariables(secrets) ? ['-e', `@${folder.file('launch-vars')}`] : []
   // Credentials come last: they win.

@@ -60,7 +60,7 @@ export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: Vari
     files[mark] = content
     place(extravars, at, mark)
   }
-  const several = (secrets.vaults ?? []).map(({ password }, number) => [`vault-password-${number}`, password])
+  const several = secrets.vaults.map(({ password }, number) => [`vault-password-${number}`, password])
   const hidden = hiddenOf(secrets)
   const pipes = {
     ...(hasVariables(secrets) ? { 'launch-vars': extravarsText(withPaths(secrets.variables), allowJinja) } : {}),
@@ -73,7 +73,7 @@ export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: Vari
 }
 
 /** The words to hide, the secrets themselves first, and whose secret each of them is. */
-function hiddenOf({ hidden, origins = [] }: JobSecrets): { words: string[]; origins: string[] } {
+function hiddenOf({ hidden, origins }: JobSecrets): { words: string[]; origins: string[] } {
   const whole = hidden.map((secret, number) => [secret, origins[number] ?? 'the job'] as const)
   const inner = whole.flatMap(([secret, origin]) => wordsOfSecret(secret).map((word) => [word, origin] as const))
   const found = new Map<string, string>()

@@ -35,8 +35,8 @@ const claimSchema = v.object({
   order: jobOrderSchema,
   claimed_at: v.string(),
   boot_id: v.string(),
-  /** Fingerprint of the control plane that it was claimed from; absent: claimed by an older agent. */
-  service: v.optional(fingerprintSchema),
+  /** Fingerprint of the control plane that it was claimed from. */
+  service: fingerprintSchema,
 })
 /** The content of `claim.json`. */
 export type Claim = v.InferOutput<typeof claimSchema>
@@ -96,8 +96,6 @@ export type JobFileName =
   | 'work'
   | 'uploads'
   | 'extravars.yml'
-  /** Of older releases. */
-  | 'extravars.json'
   | 'supervisor.json'
   | 'supervisor.log'
   | 'isolation.json'
@@ -139,7 +137,6 @@ export function createJobFolder(path: string, key: JobKey, spool: SpoolMark = AL
 }
 
 /** @param service fingerprint of the control plane that offered the job */
-export function claimText(order: JobOrder, claimedAt: Date, bootId: string, service: string | null): string {
-  const claim: Claim = { order, claimed_at: claimedAt.toISOString(), boot_id: bootId }
-  return JSON.stringify(service === null ? claim : { ...claim, service })
+export function claimText(order: JobOrder, claimedAt: Date, bootId: string, service: string): string {
+  return JSON.stringify({ order, claimed_at: claimedAt.toISOString(), boot_id: bootId, service } satisfies Claim)
 }

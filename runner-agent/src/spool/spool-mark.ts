@@ -24,7 +24,7 @@ export const ALWAYS_THERE: SpoolMark = { problem: () => null }
 /** A mark that can be made, too. */
 export interface OwnSpoolMark extends SpoolMark {
   /**
-   * Makes the marks for a state folder that has none: a new one, or one of an older release.
+   * Makes the marks for a state folder that has none.
    * @throws Error when the spool is not there; the system's error when they can be neither read nor made
    */
   prepare(): Promise<void>

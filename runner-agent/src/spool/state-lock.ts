@@ -1,5 +1,5 @@
 import { parseJson } from '@holdfast/protocol'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -17,8 +17,8 @@ import { type KernelLock, type LockProgram, takeKernelLock } from '../host/kerne
  * Two things keep a second agent out. The kernel's lock counts across containers and PID namespaces, and ends with the
  * process. `generations/<n>` names the process that is generation n: a new one may begin when the process of the
  * highest number is not there, by creating the next number, which only one of several can do. That also counts where a
- * file system has no locks, among processes that see each other, and against an agent of an older release. The highest
- * file is never removed, not even when the agent ends. So a number is never used again.
+ * file system has no locks, among processes that see each other. The highest file is never removed, not even when the
+ * agent ends. So a number is never used again.
  */
 export interface StateLock {
   readonly generation: number
@@ -37,9 +37,9 @@ export interface StateLock {
 
 const holderSchema = v.object({
   ...processIdentitySchema.entries,
-  /** The host name of the holder; in a container it is the container's name. Older releases did not write it. */
-  host: v.optional(v.string()),
-  instance: v.optional(v.string()),
+  /** The host name of the holder; in a container it is the container's name. */
+  host: v.string(),
+  instance: v.string(),
 })
 type Holder = v.InferOutput<typeof holderSchema>
 
@@ -117,15 +117,13 @@ async function nextGeneration(statePath: string, folder: string): Promise<Taken>
  * be taken for a copy of this folder.
  */
 function continued(folder: string, newest: number, before: Holder): Taken {
-  // An older release did not write its instance. So one is derived from the file, and it is the same at each start.
-  const generation = before.instance === undefined ? newest + 1 : newest
-  const instance = before.instance ?? createHash('sha256').update(JSON.stringify(before)).digest('hex').slice(0, 32)
+  const { instance } = before
   return {
-    generation,
+    generation: newest,
     instance,
     async keep() {
       const self: Holder = { ...ownIdentity(), host: hostname(), instance }
-      await writeDurably(join(folder, String(generation)), JSON.stringify(self))
+      await writeDurably(join(folder, String(newest)), JSON.stringify(self))
     },
   }
 }
@@ -170,7 +168,6 @@ function ownIdentity(): NonNullable<ReturnType<typeof identifyProcess>> {
 
 function describe(holder: Holder | null): string {
   if (holder === null) return 'another agent'
-  const where =
-    lookAtProcess(holder) === 'runs' ? '' : ` in another container or PID namespace, host ${holder.host ?? '?'}`
+  const where = lookAtProcess(holder) === 'runs' ? '' : ` in another container or PID namespace, host ${holder.host}`
   return `another agent (pid ${holder.pid}${where})`
 }

@@ -80,7 +80,7 @@ export function createSupervisorWatch({ program, log }: { program: LockProgram; 
   return {
     look(folder, started) {
       const state = lookAtProcess(started)
-      // One of an older release, or on a file system without locks, has no lock that could tell.
+      // On a file system without locks there is no lock that could tell.
       return state !== 'unknown' || started.locked !== true ? state : lookAtLock(nameOf(started), folder)
     },
     lookAtTorn: (folder) => lookAtLock(folder.key.runId, folder),

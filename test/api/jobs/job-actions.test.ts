@@ -14,13 +14,17 @@ const CONFIG = `roles:
 const APPROVAL = {
   title: null,
   message: 'Look',
+  message_text: 'Look',
   roles: ['ops'],
   notifications: [],
   allowSelf: false,
   state: 'waiting',
   decided_by: null,
   decided_by_type: null,
+  decided_by_id: null,
   decided_at: null,
+  subject: { manifest_sha256: null, form_sha256: null },
+  forced: false,
 }
 const ENDED = JOB_STATUSES.filter((status) => status !== 'running' && status !== 'approve')
 

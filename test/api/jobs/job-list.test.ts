@@ -39,14 +39,20 @@ const JOBS = [
 const APPROVAL = {
   title: 'Sure?',
   message: null,
+  message_text: null,
   roles: ['ops'],
   notifications: [],
   allowSelf: false,
   state: 'waiting',
   decided_by: null,
   decided_by_type: null,
+  decided_by_id: null,
   decided_at: null,
+  subject: { manifest_sha256: null, form_sha256: null },
+  forced: false,
 }
+
+const { message_text: _text, decided_by_id: _account, ...SHOWN_APPROVAL } = APPROVAL
 
 let server: TestServer
 let tokens: Record<'ann' | 'reader' | 'keeper', string>
@@ -91,6 +97,7 @@ async function addJob(queries: TestServer['store']['read'], user: string, type: 
     extravars: '{}',
     credentials: '{}',
     raw_form_data: null,
+    password_fields: '[]',
     playbook: '{}',
   }
   return insertJob(queries, await ownedJob(queries, job))
@@ -136,7 +143,7 @@ test('a record is the job without its extra variables and output', async () => {
         runner: 'red',
         parent_id: null,
         step: null,
-        approval: { ...APPROVAL, subject: null, forced: false },
+        approval: SHOWN_APPROVAL,
         abort_requested: true,
         schedule: null,
         abandoned_at: '2023-11-14T22:13:21.000Z',

@@ -136,7 +136,7 @@ test('the index has the line ends before each 64 KiB, whether the writer or a re
   const runOf = async (job: number) => ({ run_id: (await output(job)).header('x-run-id') })
   expect(await index(id)).toEqual({ ...whole, ...(await runOf(id)), points: wanted })
   expect((await index(id, `?after=${3 * BLOCK}`)).points).toEqual(wanted.slice(4))
-  // Copied output, and output of an older release, was not counted when it was stored.
+  // Copied output was not counted when it was stored.
   const copy = await putJob(server)
   await server.store.write('test.copy', (queries) => copyOutput(queries, id, copy, 1e9))
   expect(await index(copy)).toEqual({ ...whole, ...(await runOf(copy)), points: wanted })

@@ -167,7 +167,7 @@ describe('what else decides', () => {
 
   test('a runner that the roles do not allow is 403', async () => {
     covers('role.limits')
-    const texts = { host: '', ip: '', version: '', instance: '', description: '', fingerprint: 'f' }
+    const texts = { host: '', ip: '', version: '', instance: '', description: '', fingerprint: 'f', isolation: 'none' }
     const numbers = {
       contract: 1,
       agent_max_jobs: 1,

@@ -166,9 +166,17 @@ test('a form says who gets mails when its jobs are approved, rejected and remove
     onStatus: ['success'],
     onEvent: ['approve', 'reject', 'delete'],
   }
-  const approval = { title: 'Go?', message: null, roles: ['admin'], notifications: [], allowSelf: true }
+  const texts = { title: 'Go?', message: null, message_text: null }
+  const approval = { ...texts, roles: ['admin'], notifications: [], allowSelf: true, forced: false }
   const waiting = { status: 'approve', dispatch: 'parked', end_time: null, form: 'Greet' } as const
-  const decisions = { state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null }
+  const decisions = {
+    state: 'waiting',
+    decided_by: null,
+    decided_by_type: null,
+    decided_by_id: null,
+    decided_at: null,
+    subject: { manifest_sha256: null, form_sha256: null },
+  }
   const put = () =>
     putJob(server, {
       ...waiting,

@@ -198,7 +198,7 @@ describe('ready names the problem of the tables', () => {
   test('schema not upgraded, schema not provisioned, database unreachable', async () => {
     covers('monitoring.database', 'monitoring.not-provisioned', 'monitoring.not-upgraded')
     expect(await ready()).toEqual([200, { status: 'ready' }])
-    await run(`delete from kysely_migration where name = '003-accounts'`)
+    await run(`delete from kysely_migration where name = '001-initial'`)
     expect(await ready()).toEqual(notReady('schema not upgraded'))
     await run('drop table kysely_migration')
     expect(await ready()).toEqual(notReady('schema not provisioned'))

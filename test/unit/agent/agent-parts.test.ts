@@ -67,7 +67,7 @@ describe('the state folder', () => {
       if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(StateInUseError)
     }
     // The kernel's lock alone keeps others out, whatever stands in the file: its pid may be one of another container.
-    const holder = { ...identifyProcess(process.pid), pid: 7, pid_namespace: 'pid:[1]', host: 'other' }
+    const holder = { ...identifyProcess(process.pid), pid: 7, pid_namespace: 'pid:[1]', host: 'other', instance: 'o' }
     writeFileSync(join(state, 'generations', '1'), JSON.stringify(holder))
     const refused = await acquireStateLock(state, program).catch((error: unknown) => error)
     expect(String(refused)).toContain(
@@ -78,7 +78,7 @@ describe('the state folder', () => {
     expect(next).toMatchObject({ generation: 2, doubt: null })
     expect(readdirSync(join(state, 'generations'))).toEqual(['2'])
     next.close()
-    // An agent of an older release has no lock of the kernel.
+    // Where a file system has no locks, the name of the process keeps others out.
     await expect(acquireStateLock(state, program)).rejects.toThrow(`another agent (pid ${process.pid}) works on`)
   })
 

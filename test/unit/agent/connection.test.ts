@@ -19,7 +19,14 @@ const STREAM = encodeFrame({
   payload: Buffer.from('text'),
 } as never)
 const WORK: ServerMessage = { type: 'forget', job_id: 1, run_id: 'a'.repeat(32) }
-const WELCOME: ServerMessage = { type: 'welcome', state: 'approved', epoch: 5, max_jobs: null, heartbeat_ms: 1000 }
+const WELCOME: ServerMessage = {
+  type: 'welcome',
+  state: 'approved',
+  epoch: 5,
+  max_jobs: null,
+  heartbeat_ms: 1000,
+  speaks: 1,
+}
 const PROOF: ServerMessage = { type: 'proof', payload: 'p', signature: 's' }
 
 test('the handshake goes from the challenge to the welcome, and then work comes', () => {

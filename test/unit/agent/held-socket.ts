@@ -91,7 +91,7 @@ export function heldConnection(network: { bytesRead: number } | null = { bytesRe
   }
   const welcome = (heartbeat_ms = 1000): void => {
     prove()
-    takeSealed({ type: 'welcome', state: 'approved', epoch: 5, max_jobs: null, heartbeat_ms })
+    takeSealed({ type: 'welcome', state: 'approved', epoch: 5, max_jobs: null, heartbeat_ms, speaks: 1 })
   }
   return { socket, connection, told, tls, ends, trouble, takeText, take, takeSealed, takeFrame, greet, prove, welcome }
 }

@@ -74,7 +74,7 @@ async function setting(change: Partial<IntakeDependencies> = {}) {
     log,
     now: () => new Date(0),
     bootId: 'this boot',
-    service: () => null,
+    service: () => 'SHA256:service',
     withFiles: false,
     openSecrets: () => null,
     refusal: () => null,

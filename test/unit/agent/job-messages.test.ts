@@ -102,9 +102,7 @@ describe('a job that is resumed', () => {
   test.each<[Partial<ResumedJob>, string[]]>([
     [{ verdict: 'unknown' }, ['orphan once']],
     [{ verdict: 'stored' }, ['release']],
-    [{ verdict: 'forget', asked: true }, ['forget']],
-    [{ verdict: 'forget', asked: false }, []],
-    [{ verdict: 'forget' }, []],
+    [{ verdict: 'forget' }, ['forget']],
     [{ verdict: 'continue' }, ['resume', 'attach']],
     [{ verdict: 'continue', abort: true }, ['resume', 'attach', 'abort']],
   ])('with %j is carried out', (job, expected) => {
@@ -163,21 +161,20 @@ describe('the control plane that a job belongs to', () => {
     const order = orderOf('0'.repeat(64))
     const folder = createJobFolder(join(parent, 'job'), { jobId: order.job_id, runId: order.run_id })
     mkdirSync(folder.path)
-    const claim = { order, claimed_at: '2026-11-20T08:00:00.000Z', boot_id: 'this boot' }
-    writeFileSync(folder.file('claim.json'), JSON.stringify(service === undefined ? claim : { ...claim, service }))
+    const claim = { order, claimed_at: '2026-11-20T08:00:00.000Z', boot_id: 'this boot', service }
+    writeFileSync(folder.file('claim.json'), JSON.stringify(claim))
     return folder
   }
 
-  const ownershipAt = (atHand: string | null, atStart: string | null = null) =>
-    createOwnership({ atHand, atStart, owns: (fingerprint) => fingerprint === MINE })
+  const ownershipAt = (atHand: string | null) =>
+    createOwnership({ atHand, owns: (fingerprint) => fingerprint === MINE })
 
-  test('is the one that it was claimed from, and an older claim is of the one that the agent began with', () => {
-    const ownership = ownershipAt(MINE, OLD)
-    expect(ownership.atHand).toBe(MINE)
+  test('is the one that it was claimed from', () => {
+    const ownership = ownershipAt(MINE)
+    expect(ownership.atHand()).toBe(MINE)
+    expect(() => ownershipAt(null).atHand()).toThrow('no control plane has been met yet')
     expect(ownership.foreignService(jobOf(MINE))).toBeNull()
     expect(ownership.foreignService(jobOf(THEIRS))).toBe(THEIRS)
-    expect(ownership.foreignService(jobOf())).toBe(OLD)
-    expect(ownershipAt(MINE, null).foreignService(jobOf())).toBeNull()
   })
 
   test('is the one that took it over, for this agent and for the next', async () => {

@@ -119,7 +119,7 @@ describe('a start', () => {
     releaseUser: () => Promise.resolve([]),
     giveUp: () => Promise.resolve(),
   })
-  const claim = { order: orderOf('0'.repeat(64)), claimed_at: '', boot_id: 'this boot' }
+  const claim = { order: orderOf('0'.repeat(64)), claimed_at: '', boot_id: 'this boot', service: 'SHA256:service' }
   const failing = (error: unknown) => () => {
     throw error
   }
@@ -192,7 +192,9 @@ describe('a start', () => {
       extravars: { password: 'it is secret' },
       key_files: [],
       vault_password: null,
+      vaults: [],
       hidden: [],
+      origins: [],
     }
     const said = async (open: StepServices['openSecrets']): Promise<string[]> => {
       const set = { ...services(open, given), supervisor: { python, script: 'none' } }

@@ -16,7 +16,15 @@ import { orderOf } from '../../agent/playbooks.js'
 
 /** What the supervisor is told about the start of a playbook. */
 const RUN_ID = '0123456789abcdef'.repeat(2)
-const NO_SECRETS: JobSecrets = { variables: {}, extravars: {}, key_files: [], vault_password: null, hidden: [] }
+const NO_SECRETS: JobSecrets = {
+  variables: {},
+  extravars: {},
+  key_files: [],
+  vault_password: null,
+  vaults: [],
+  hidden: [],
+  origins: [],
+}
 
 let base: string
 let bin: string
@@ -120,11 +128,6 @@ describe('the plan of a playbook', () => {
     await expect(planOf({ pythonProblem: 'there is no Python' })).rejects.toThrow('there is no Python')
     const isolation = { kind: 'unavailable', problem: 'there are no users' } as const
     await expect(planOf({ isolation })).rejects.toThrow('there are no users')
-  })
-
-  test('names the file of the variables as an older release wrote it', async () => {
-    writeFileSync(folder.file('extravars.json'), '{}')
-    expect((await planOf()).argv).toContain(`@${folder.file('extravars.json')}`)
   })
 })
 

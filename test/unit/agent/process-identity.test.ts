@@ -59,7 +59,7 @@ test('a process is named by pid, start, boot and namespace', () => {
 describe('such a name', () => {
   test.each<[string, Partial<ProcessIdentity>, string]>([
     ['is found', {}, 'runs'],
-    ['of an older release is found, too', { pid_namespace: undefined }, 'runs'],
+    ['without a namespace is found, too', { pid_namespace: undefined }, 'runs'],
     ['with another start is of a process that is gone', { start_ticks: 1 }, 'gone'],
     ['of another boot is of one that is gone', { boot_id: 'another' }, 'gone'],
     ['of another namespace says nothing', { pid_namespace: 'pid:[1]' }, 'unknown'],

@@ -10,7 +10,15 @@ import { describe, expect, test } from 'vitest'
 import { createSecretsOpener, secretsText, type VariableRules } from '../../../runner-agent/src/playbook/secrets.js'
 
 /** The secrets of a job on their way to its supervisor. */
-const NONE: JobSecrets = { variables: {}, extravars: {}, key_files: [], vault_password: null, hidden: [] }
+const NONE: JobSecrets = {
+  variables: {},
+  extravars: {},
+  key_files: [],
+  vault_password: null,
+  vaults: [],
+  hidden: [],
+  origins: [],
+}
 const RULES: VariableRules = { allowJinja: false, withPaths: (variables) => variables }
 
 interface Told {

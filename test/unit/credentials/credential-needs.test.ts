@@ -17,14 +17,7 @@ import {
   requireAllowedCredentials,
   withLaunchNames,
 } from '../../../control-plane/src/jobs/needs/credential-needs.js'
-import {
-  MAX_SECRETS_BYTES,
-  NEWEST_CONTRACT,
-  VAULTS_CONTRACT,
-  createIdentityKeys,
-  openSecrets,
-  publicKeyOf,
-} from '@holdfast/protocol'
+import { MAX_SECRETS_BYTES, createIdentityKeys, openSecrets, publicKeyOf } from '@holdfast/protocol'
 
 const needs = (credentials: Record<string, string>, ansible: string | null = null, vault: string | null = null) => ({
   credentials,
@@ -147,7 +140,6 @@ describe('the secrets of a job', () => {
     runId: 'ab',
     fingerprint: 'f',
     sealingKey: publicKeyOf(keys.sealingPrivatePem),
-    contract: NEWEST_CONTRACT,
   }
   const plain = { options: {}, id: 1, user: 'u', host: 'h', port: 1, description: 'd' }
   const known: Record<string, OpenCredential> = {
@@ -199,7 +191,6 @@ describe('the secrets of a job', () => {
       ],
       hidden: ['vault-secret', 'login-secret'],
     })
-    await expect(seal(chosen, { ...target, contract: VAULTS_CONTRACT - 1 }, null)).rejects.toThrow('too old')
     expect(withLaunchNames(chosen, { __vaultCredentials__: ['key'] }, {}, []).vaultCredentials).toEqual([
       { id: null, name: 'key' },
     ])

@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  MAX_SECRETS_BYTES,
-  NEWEST_CONTRACT,
-  VAULTS_CONTRACT,
-  createIdentityKeys,
-  openSecrets,
-  publicKeyOf,
-} from '@holdfast/protocol'
+import { MAX_SECRETS_BYTES, createIdentityKeys, openSecrets, publicKeyOf } from '@holdfast/protocol'
 import { VaultProblem } from '../../../control-plane/src/credentials/hashicorp/request.js'
 import type { CredentialNeeds } from '../../../control-plane/src/credentials/job/needs.js'
 import { createJobSealing } from '../../../control-plane/src/credentials/job/sealing.js'
@@ -54,18 +47,14 @@ describe('the vault passwords of a job', () => {
 describe('the secrets of a job', () => {
   const keys = createIdentityKeys()
   const sealingKey = publicKeyOf(keys.sealingPrivatePem)
-  const target = { jobId: 1, runId: 'ab', fingerprint: 'f', sealingKey, contract: NEWEST_CONTRACT }
+  const target = { jobId: 1, runId: 'ab', fingerprint: 'f', sealingKey }
   const NOTHING: CredentialNeeds = { credentials: {}, ansibleCredentials: null, vaultCredentials: null }
 
-  async function sealed(
-    needs: Partial<CredentialNeeds>,
-    more: Partial<OpenCredential> = {},
-    contract: number = NEWEST_CONTRACT,
-  ) {
+  async function sealed(needs: Partial<CredentialNeeds>, more: Partial<OpenCredential> = {}) {
     const credential = { ...LOGIN, user: 'sam', password: 'hush', ...more }
     const none = { open: () => ({ variables: {}, hidden: [] }) }
     const seal = createJobSealing({ open: () => Promise.resolve(credential) }, none)
-    const text = await seal({ ...NOTHING, ...needs }, { ...target, contract }, null)
+    const text = await seal({ ...NOTHING, ...needs }, target, null)
     return text === null
       ? null
       : (JSON.parse(openSecrets(text, keys.sealingPrivatePem, target)) as { extravars: object })
@@ -112,13 +101,11 @@ describe('the secrets of a job', () => {
     })
   })
 
-  test('go to a runner that knows no list of vault passwords only without such a list', async () => {
-    const several = { vaultCredentials: [{ id: null, name: 'login' }] }
-    expect(await sealed(several, {}, VAULTS_CONTRACT)).toMatchObject({ vaults: [{ id: 'login', password: 'hush' }] })
-    await expect(sealed(several, {}, VAULTS_CONTRACT - 1)).rejects.toThrow('The runner is too old')
-    expect(await sealed({ vaultCredentials: 'login' }, {}, VAULTS_CONTRACT - 1)).toMatchObject({
-      vault_password: 'hush',
-    })
+  test('have one vault password, or several with their ids', async () => {
+    const one = { vault_password: 'hush', vaults: [] }
+    expect(await sealed({ vaultCredentials: 'login' })).toMatchObject(one)
+    const several = { vault_password: null, vaults: [{ id: 'login', password: 'hush' }] }
+    expect(await sealed({ vaultCredentials: [{ id: null, name: 'login' }] })).toMatchObject(several)
   })
 
   test('have so many bytes at most, and not one more', async () => {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => db.close())
 
-/** A job whose lines nobody counted when they were stored, as in output of an older release. */
+/** A job whose lines nobody counted when they were stored, as in copied output. */
 async function uncounted(...parts: (Buffer | string)[]): Promise<number> {
   const id = await db.job()
   await db.print(id, ...parts)

@@ -39,6 +39,7 @@ const approval = (mails: string[]): NotificationEvent => ({
   job: JOB,
   title: null,
   message: null,
+  messageText: null,
   roles: [],
   mails,
 })

@@ -48,7 +48,7 @@ test('each direction has its own key', () => {
   expect(() => agent.open(service.seal('hello'))).toThrow(expect.objectContaining({ reason: 'bad_seal' }))
 })
 
-test('a join token says whom to trust, and one of an older release says nothing', () => {
+test('a join token says whom to trust, and another text says nothing', () => {
   const fingerprint = `SHA256:${Buffer.alloc(32, 7).toString('base64').replace(/=+$/, '')}`
   const token = joinTokenOf('the-secret', fingerprint)
   expect([joinSecretOf(token), fingerprintInToken(token)]).toEqual(['the-secret', fingerprint])

@@ -125,15 +125,8 @@ test('each message of a run is understood, and one without its run is not', () =
 
 test('a runner gives up to dial soon again only where a person must act first', () => {
   const final = Object.entries(CLOSE_REASONS).filter(([, { retry }]) => !retry)
-  expect(final.map(([name]) => name)).toEqual([
-    'bad_signature',
-    'contract_mismatch',
-    'denied',
-    'revoked',
-    'bad_join_token',
-    'clone',
-  ])
-  expect(Object.keys(CLOSE_REASONS)).toHaveLength(23)
+  expect(final.map(([name]) => name)).toEqual(['bad_signature', 'contract_mismatch', 'denied', 'revoked', 'clone'])
+  expect(Object.keys(CLOSE_REASONS)).toHaveLength(22)
 })
 
 describe('frames', () => {

@@ -49,7 +49,7 @@ class NotingSession implements RunnerSession {
   }
 }
 
-function connected(given: { contract?: object; openSession?: (connection: AgentConnection) => void } = {}) {
+function connected(given: { openSession?: (connection: AgentConnection) => void } = {}) {
   const fake = new FakeSocket()
   const network = Object.assign(new EventEmitter(), { bytesRead: 0 })
   const told: string[] = []
@@ -61,7 +61,7 @@ function connected(given: { contract?: object; openSession?: (connection: AgentC
       return { message: { type: 'proof' }, channel: CHANNEL }
     },
     readHello: () => ({
-      payload: { contract: 1, ...given.contract },
+      payload: { contract: 1 },
       fingerprint: 'SHA256:seven',
       ancestors: ['SHA256:six', 'SHA256:five'],
     }),
@@ -198,18 +198,16 @@ describe('being accepted', () => {
   })
 
   test('it is known by its row, its present key and those before it', () => {
-    const { connection } = accepted(APPROVED, { contract: { contract: 2 } })
-    const { runnerId, runnerName, fingerprint, sealingKey, epoch, contract, keys } = connection
-    expect({ runnerId, runnerName, fingerprint, sealingKey, epoch, contract }).toEqual({
+    const { connection } = accepted(APPROVED)
+    const { runnerId, runnerName, fingerprint, sealingKey, epoch, keys } = connection
+    expect({ runnerId, runnerName, fingerprint, sealingKey, epoch }).toEqual({
       runnerId: 7,
       runnerName: 'seven',
       fingerprint: 'SHA256:seven',
       sealingKey: 'sealing key',
       epoch: 3,
-      contract: 2,
     })
     expect(keys).toEqual(['SHA256:seven', 'SHA256:six', 'SHA256:five'])
-    expect(accepted(APPROVED, { contract: { contract: 2, speaks: 5 } }).connection.contract).toBe(5)
   })
 
   test('a session that ends its connection at once is closed, too', () => {

@@ -11,7 +11,7 @@ import { readOutput } from '../../../control-plane/src/store/jobs/job-output.js'
 import { decideOrphan, noteOrphan } from '../../../control-plane/src/store/jobs/orphans.js'
 import { type NewJob, insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
 import { type Runner, deleteRunner, insertRunner } from '../../../control-plane/src/store/runners/runners.js'
-import { SERVICE_CLOCK_ORIGIN } from '../../../control-plane/src/store/service/service-clock.js'
+import { SERVICE_CLOCK_ORIGIN } from '../../../control-plane/src/store/migrations/001-initial/service.js'
 import type { Queries, Store } from '../../../control-plane/src/store/store.js'
 import { queuedJob } from '../../runners/queued-job.js'
 import { AMPLE } from '../../support/ample-limits.js'
@@ -311,27 +311,6 @@ describe('the job that waits for a runner', () => {
     await pass(1)
     expect(await statusOf(job)).toBe('failed')
     expect(await reasonOf(job)).toContain("for the runner 'one', which is not connected")
-  })
-
-  test('of an older release, with an end by a wall clock, gets the whole time once more', async () => {
-    const { sweep, time, addRunner, addJob, connect, statusOf, waitUntil } = await made({ whyNotTaken: 'drains' })
-    const { id } = await addRunner()
-    const job = await addJob(id, { wait_until: SERVICE_CLOCK_ORIGIN - 1 })
-    connect(id)
-    await sweep.sweep()
-    expect(await statusOf(job)).toBe('running')
-    expect(await waitUntil(job)).toBe(SERVICE_CLOCK_ORIGIN + QUEUE_MS)
-    time.ms += QUEUE_MS
-    await sweep.sweep()
-    expect(await statusOf(job)).toBe('failed')
-  })
-
-  test('of an older release fails all the same when its runner can never take it', async () => {
-    const { sweep, addRunner, addJob, statusOf } = await made()
-    const { id } = await addRunner({ enabled: 0 })
-    const job = await addJob(id, { wait_until: SERVICE_CLOCK_ORIGIN - 1 })
-    await sweep.sweep()
-    expect(await statusOf(job)).toBe('failed')
   })
 })
 

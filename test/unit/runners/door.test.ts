@@ -145,7 +145,7 @@ async function opened() {
           ansible_version: null,
           host: 'a host',
           max_jobs: 10,
-          isolation: null,
+          isolation: 'none',
           join_token: null,
           succession: [],
           clock: TIME,

@@ -6,6 +6,7 @@ import { decidedApprovals } from '../../../control-plane/src/sequences/workflows
 const APPROVAL: JobApproval = {
   title: null,
   message: null,
+  message_text: null,
   roles: [],
   notifications: [],
   allowSelf: false,
@@ -14,7 +15,7 @@ const APPROVAL: JobApproval = {
   decided_by_type: null,
   decided_by_id: null,
   decided_at: null,
-  subject: null,
+  subject: { manifest_sha256: null, form_sha256: null },
   forced: false,
 }
 

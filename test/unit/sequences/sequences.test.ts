@@ -4,7 +4,7 @@ import { NOTHING, type OpenSequence, type SequenceKind } from '../../../control-
 import { type Sequences, createSequences } from '../../../control-plane/src/sequences/sequences.js'
 import { insertJob } from '../../../control-plane/src/store/jobs/new-job.js'
 import { changeNode, findNodes, insertSequence } from '../../../control-plane/src/store/jobs/sequences.js'
-import { SERVICE_CLOCK_ORIGIN } from '../../../control-plane/src/store/service/service-clock.js'
+import { SERVICE_CLOCK_ORIGIN } from '../../../control-plane/src/store/migrations/001-initial/service.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
 import { heldTimers } from '../../api/held-timers.js'
 import { queuedJob } from '../../runners/queued-job.js'
@@ -146,17 +146,6 @@ test('the service clock is looked at only while an approval has a time limit', a
   await put(id, { due_time: LATER + 1 })
   await sequences.sweep()
   expect(clockLooks).toBe(1)
-})
-
-test('the time limit of an older release begins again, by the service clock', async () => {
-  const id = await parentJob({ dispatch: 'parked', status: 'approve' })
-  await put(id, { status: 'approve', start_time: 1000, due_time: 61_000 })
-  await sequences.sweep()
-  expect(await findNodes(store.read, id)).toMatchObject([{ due_time: LATER + 60_000 }, {}])
-  // At the first time of the clock nothing is of an older release.
-  await put(id, { start_time: 1000, due_time: SERVICE_CLOCK_ORIGIN })
-  await sequences.sweep()
-  expect(await findNodes(store.read, id)).toMatchObject([{ due_time: SERVICE_CLOCK_ORIGIN }, {}])
 })
 
 test('a service that has ended looks at nothing any more', async () => {

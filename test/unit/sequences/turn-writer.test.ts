@@ -268,6 +268,7 @@ describe('an approval', () => {
   const APPROVAL: JobApproval = {
     title: 'Go?',
     message: 'Look first',
+    message_text: null,
     roles: ['ops'],
     notifications: [],
     allowSelf: false,
@@ -276,7 +277,7 @@ describe('an approval', () => {
     decided_by_type: null,
     decided_by_id: null,
     decided_at: null,
-    subject: null,
+    subject: { manifest_sha256: null, form_sha256: null },
     forced: false,
   }
 

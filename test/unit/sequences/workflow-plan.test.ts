@@ -104,17 +104,10 @@ describe('the plan of a workflow', () => {
     expect(kind).toMatchObject({ jobType: 'workflow', endsWithRejection: false })
   })
 
-  test('keeps the workflows of its nodes as they were, and a plan of an older release asks the files', async () => {
+  test('keeps the workflows of its nodes as they were', async () => {
     const { sequence, later } = await opened({ Main: [nested('in', 'Inner')], Inner: [playbook('b')] })
     expect(await sequence.childJob('in', [], facts())).toMatchObject({ nested: { nodes: ['b'], problem: null } })
     expect(later.asked).toEqual([])
-    const { plan } = await planWorkflow(folder({ Main: [nested('in', 'Inner')], Inner: [] }), 'Main', FOR_ALL)
-    const { inner: _, ...older } = plan as Record<string, unknown>
-    const files = folder({ Inner: [playbook('new')] })
-    const child = await createWorkflowKind({ workflows: files, outputLimitBytes: 1 })
-      .open(older)
-      .childJob('in', [], facts())
-    expect(child).toMatchObject({ nested: { nodes: ['new'] } })
   })
 })
 

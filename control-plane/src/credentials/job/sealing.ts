@@ -1,4 +1,4 @@
-import { type JobSecrets, MAX_SECRETS_BYTES, VAULTS_CONTRACT, sealSecrets } from '@holdfast/protocol'
+import { type JobSecrets, MAX_SECRETS_BYTES, sealSecrets } from '@holdfast/protocol'
 import { messageOf } from '../../errors.js'
 import type { CredentialOptions, CredentialType, OpenCredential } from '../stored/credential.js'
 import type { Credentials } from '../stored/credentials.js'
@@ -19,8 +19,6 @@ export interface SealTarget {
   readonly runId: string
   readonly fingerprint: string
   readonly sealingKey: string
-  /** The newest contract that the runner knows. */
-  readonly contract: number
 }
 
 /**
@@ -44,10 +42,6 @@ export function createJobSealing(
     const values = sealedValues === null ? null : openValues(vault, target.runId, sealedValues)
     const secrets = await gatherSecrets(needs, values, (name) => openOrFail(credentials, name))
     if (secrets === null) return null
-    // An older agent would ignore the unknown field, and run the playbook without it.
-    if ((secrets.vaults ?? []).length > 0 && target.contract < VAULTS_CONTRACT) {
-      throw new SecretsProblem('The runner is too old for a list of vault passwords: update its agent')
-    }
     const text = JSON.stringify(secrets)
     if (Buffer.byteLength(text) > MAX_SECRETS_BYTES) {
       throw new SecretsProblem(
@@ -132,7 +126,7 @@ async function gatherSecrets(
   const variables = { ...values?.variables }
   if (hidden.size === 0 && Object.keys(variables).length === 0) return null
   const rest = { extravars, key_files: keyFiles, hidden: [...hidden.keys()], origins: [...hidden.values()] }
-  return { variables, ...rest, vault_password: vaultPassword, ...(vaults.length > 0 ? { vaults } : {}) }
+  return { variables, ...rest, vault_password: vaultPassword, vaults }
 }
 
 /** Which variable has the value of a password field: the author of the form knows it by this name. */

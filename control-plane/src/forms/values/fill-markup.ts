@@ -39,11 +39,6 @@ export function fillMarkup(markup: string, resolve: Resolve, most: number): stri
   return filled + markup.slice(end)
 }
 
-/** A text as markup that shows it. */
-export function escapedText(text: string): string {
-  return text.replace(TEXT_SIGNS, reference)
-}
-
 const TEXT_SIGNS = /[&<>"']/g
 /** Also what ends a value without quotes. */
 const ATTRIBUTE_SIGNS = /[&<>"'`=\s]/g

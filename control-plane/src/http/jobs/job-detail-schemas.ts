@@ -71,8 +71,8 @@ const Estimate = Type.Object(
 )
 
 /**
- * The fields that `output=false` adds to a job. All of them are optional in the document, so that a newer client
- * understands an older service.
+ * The fields that `output=false` adds to a job. All of them are optional in the document, because other answers leave
+ * them out.
  */
 export const detailFields = {
   can: Type.Optional(Can),
@@ -128,8 +128,7 @@ export const detailFields = {
       {
         description:
           'Where it was, as place says it, in order of time. claimed: from then on its runner had it. lost: the runner ' +
-          'was not connected, from the last sign of life that was stored, for a second or longer, and at most 200 times. ' +
-          'Empty for a job of an older release',
+          'was not connected, from the last sign of life that was stored, for a second or longer, and at most 200 times.',
       },
     ),
   ),

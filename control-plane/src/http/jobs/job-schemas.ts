@@ -33,24 +33,16 @@ const Approval = Type.Object({
   decided_by: nullable(Type.String()),
   decided_by_type: nullable(Type.String()),
   decided_at: nullable(Type.String({ format: 'date-time' })),
-  // Optional in the document, so that a newer client understands an older service.
-  subject: Type.Optional(
-    nullable(
-      Type.Object(
-        {
-          manifest_sha256: sha256('Hash of the manifest of the playbook folder; null: it could not be read'),
-          form_sha256: sha256('Of the form with its subforms, constants and workflows; null: the form was gone'),
-        },
-        {
-          description:
-            'The form and the files that the approval is about; null: an older release asked for the approval',
-        },
-      ),
-    ),
+  subject: Type.Object(
+    {
+      manifest_sha256: sha256('Hash of the manifest of the playbook folder; null: it could not be read'),
+      form_sha256: sha256('Of the form with its subforms, constants and workflows; null: the form was gone'),
+    },
+    { description: 'The form and the files that the approval is about' },
   ),
-  forced: Type.Optional(
-    Type.Boolean({ description: 'It was given although the form or the files had changed since it was asked for' }),
-  ),
+  forced: Type.Boolean({
+    description: 'It was given although the form or the files had changed since it was asked for',
+  }),
 })
 
 const recordFields = {

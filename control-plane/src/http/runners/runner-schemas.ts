@@ -25,14 +25,7 @@ export const RunnerRecord = Type.Object(
     version: Type.String(),
     contract: Type.Integer(),
     ansible_version: nullable(Type.String()),
-    // Optional in the document, so that a newer client understands an older service.
-    isolation: Type.Optional(
-      nullable(
-        Type.String({
-          description: 'How it keeps jobs apart: none, user, or user (not available); null: its release does not say',
-        }),
-      ),
-    ),
+    isolation: Type.String({ description: 'How it keeps jobs apart: none, user, or user (not available)' }),
     max_jobs: Type.Integer({
       description: 'Playbooks at the same time, 0 = no limit: the number that an admin set, or else that of the agent',
     }),
@@ -46,12 +39,10 @@ export const RunnerRecord = Type.Object(
     approved_by: nullable(Type.String()),
     last_seen: Type.String(),
     description: Type.String(),
-    kept_by: Type.Optional(
-      nullable(
-        Type.String({
-          description: 'Who marked the request, so that it stays listed when the runner that asks has left',
-        }),
-      ),
+    kept_by: nullable(
+      Type.String({
+        description: 'Who marked the request, so that it stays listed when the runner that asks has left',
+      }),
     ),
     clone: nullable(
       Type.Object(

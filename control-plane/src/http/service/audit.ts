@@ -70,12 +70,9 @@ const VerifyQuery = Type.Object({
 const AuditList = Type.Object(
   {
     ...listOf(AuditRecord).properties,
-    // Optional in the document, so that a newer client understands an older service.
-    database: Type.Optional(
-      Type.String({
-        description: 'Id of the database: if it is another one than before, ids may belong to other records now',
-      }),
-    ),
+    database: Type.String({
+      description: 'Id of the database: if it is another one than before, ids may belong to other records now',
+    }),
   },
   { title: 'AuditList' },
 )

@@ -41,7 +41,6 @@ const Kinds = Type.Object(
           'PUBLIC_URL: a browser has to begin the sign-in at this address, because the provider sends it back there',
       }),
     ),
-    // Optional in the document, so that a newer client understands an older service.
     announcement: Type.Optional(
       Type.String({
         description: 'What admins want everybody to read, also before the sign-in. Left out: there is nothing',

@@ -94,21 +94,20 @@ export async function approve(
  */
 async function givenNow({ subjects }: ApprovingDependencies, asked: JobRow, force: boolean): Promise<Given> {
   // The job does not wait any more. `take` below answers the caller.
-  if (asked.status !== 'approve') return NOTHING_GIVEN
-  const before = approvalOf(asked)?.subject ?? null
+  const approval = approvalOf(asked)
+  if (asked.status !== 'approve' || approval === null) return NOTHING_GIVEN
   const subject = await subjects.now(asked)
-  if (before === null) return { subject, changes: [] }
   if (subject.manifest_sha256 === null) {
     const why = 'the playbook folder cannot be read, so nobody can say what would run'
     throw new UnavailableError('playbook_folder', `Job ${asked.id} cannot be approved now: ${why}`)
   }
-  const changes = subjectChanges(before, subject)
+  const changes = subjectChanges(approval.subject, subject)
   if (changes.length === 0 || force) return { subject, changes }
   throw new ConflictError(
     'changed_since_asked',
     `Job ${asked.id} would not run what its approval was asked for. Changed: ${changes.join(', ')}. Look at it again; ` +
       'with force you approve it as it is now',
-    { asked: before, now: subject },
+    { asked: approval.subject, now: subject },
   )
 }
 

@@ -29,7 +29,7 @@ export async function takeBackOutdated(queries: Queries, jobId: number, manifest
     await failJob(queries, jobId, `${CHANGED}: nobody approved what this job would run now`, now)
     return
   }
-  const subject = { form_sha256: given.subject?.form_sha256 ?? null, manifest_sha256: manifestSha256 }
+  const subject = { form_sha256: given.subject.form_sha256, manifest_sha256: manifestSha256 }
   const approval = askedAgain(given, subject)
   const changes = { dispatch: 'parked' as const, wait_until: null, approved_manifest: null, has_place: 0 }
   if (!(await moveJob(queries, jobId, { from: ['running'], to: 'approve', time: now, reason: null, changes }))) return

@@ -15,8 +15,8 @@ const START: EventEnd = { event: 0, byte: 0, line: 0 }
 
 /**
  * The places of the output of events, by order. The output of an event is everything that was printed between the event
- * before it and this event. An event is left out if its mark, or the mark before it, is missing. Then the runner has an
- * older release, or the output has not arrived yet.
+ * before it and this event. An event is left out if its mark, or the mark before it, is missing, because the output has
+ * not arrived yet.
  */
 export async function placesOfEvents(
   queries: Queries,

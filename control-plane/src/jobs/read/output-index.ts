@@ -33,8 +33,8 @@ interface Counted {
 }
 
 /**
- * The lines of an output are counted when it is stored. Only output of an older release and copied output is counted
- * here, from its bytes. It is counted once, and then only new bytes.
+ * The lines of an output are counted when it is stored. Only copied output is counted here, from its
+ * bytes. It is counted once, and then only new bytes.
  */
 export function createOutputIndexes(queries: Queries): OutputIndexes {
   // In the order of their last use.

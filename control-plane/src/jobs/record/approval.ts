@@ -4,7 +4,7 @@ import { shownName } from '../../auth/sessions/shown-name.js'
 import { EVERYONE_ROLE, isEveryone } from '../../auth/roles/roles.js'
 import type { Approval } from '../../forms/form.js'
 import { partOf } from '../../forms/values/plain.js'
-import { escapedText, fillMarkup } from '../../forms/values/fill-markup.js'
+import { fillMarkup } from '../../forms/values/fill-markup.js'
 import { fillText, type Resolve } from '../../forms/values/placeholders.js'
 import { type ApprovalGiver, insertAwaitedApproval } from '../../store/jobs/approvals.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
@@ -22,8 +22,8 @@ const approvalSchema = v.object({
   title: v.nullable(v.string()),
   /** With the markup of its author. What was filled in is text. */
   message: v.nullable(v.string()),
-  /** The same for readers of plain text. Left out: an older release stored both as one text, see {@link approvalOf}. */
-  message_text: v.optional(v.nullable(v.string())),
+  /** The same for readers of plain text. */
+  message_text: v.nullable(v.string()),
   roles: v.array(v.string()),
   notifications: v.array(v.string()),
   allowSelf: v.boolean(),
@@ -31,12 +31,12 @@ const approvalSchema = v.object({
   decided_by: v.nullable(v.string()),
   decided_by_type: v.nullable(v.string()),
   /** The account of the person who decided. It is never shown. */
-  decided_by_id: v.optional(v.nullable(v.number()), null),
+  decided_by_id: v.nullable(v.number()),
   decided_at: v.nullable(v.number()),
-  /** What the approval is given for. Null: an older release, which did not store this, asked for the approval. */
-  subject: v.optional(v.nullable(approvalSubjectSchema), null),
+  /** What the approval is given for. */
+  subject: approvalSubjectSchema,
   /** The approval was given although its subject had changed since it was asked for. */
-  forced: v.optional(v.boolean(), false),
+  forced: v.boolean(),
 })
 
 /** The approval of a job, as it is stored. */
@@ -49,11 +49,7 @@ const MAX_MESSAGE_LENGTH = 4000
 /** The approval of a stored job; null when none was asked for. */
 export function approvalOf(job: Pick<JobSummaryRow, 'approval'>): JobApproval | null {
   if (job.approval === null) return null
-  const approval = v.parse(approvalSchema, JSON.parse(job.approval))
-  const { message, message_text: text } = approval
-  if (text !== undefined || message === null) return approval
-  // Nobody can tell any more which part of this message is markup of its author. So all of it is text.
-  return { ...approval, message: escapedText(message), message_text: message }
+  return v.parse(approvalSchema, JSON.parse(job.approval))
 }
 
 /**
@@ -105,7 +101,7 @@ export async function askForApproval(
   approval: JobApproval,
   now: number,
 ): Promise<void> {
-  const text = approval.message_text ?? null
+  const text = approval.message_text
   await noteApproval(queries, job.id, { ...approval, messageText: text }, now)
   // `public` is the old name of the role `default`. The table has one name for it.
   const roles = approval.roles.map((role) => (isEveryone(role) ? EVERYONE_ROLE : role))

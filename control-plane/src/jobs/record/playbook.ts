@@ -9,25 +9,25 @@ export const playbookSchema = v.object({
   inventory: v.array(v.string()),
   tags: v.nullable(v.string()),
   /** Only workflow nodes have these two. */
-  skipTags: v.optional(v.nullable(v.string()), null),
-  verbosity: v.optional(v.number(), 0),
+  skipTags: v.nullable(v.string()),
+  verbosity: v.number(),
   limit: v.nullable(v.string()),
-  /** Which settings the author of the form chose. Jobs of older releases do not have it. */
-  ofForm: v.optional(v.object({ inventory: v.boolean(), limit: v.boolean() }), { inventory: false, limit: false }),
+  /** Which settings the author of the form chose. */
+  ofForm: v.object({ inventory: v.boolean(), limit: v.boolean() }),
   check: v.boolean(),
   diff: v.boolean(),
   verbose: v.boolean(),
   allowJinjaInExtravars: v.boolean(),
-  /** Image of the container in which the playbook runs. Jobs of older releases do not have it. */
-  executionImage: v.optional(v.nullable(v.string()), null),
+  /** Image of the container in which the playbook runs; null: what the runner says. */
+  executionImage: v.nullable(v.string()),
   /**
    * Files and folders of the playbook folder that the form asks for. Null: the playbook's own folder names them, or the
    * job gets all files.
    */
-  playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
-  /** Names of credentials; jobs of older releases have none. */
-  ansibleCredentials: v.optional(v.nullable(v.string()), null),
-  vaultCredentials: v.optional(vaultNeedsSchema, null),
+  playbookFiles: v.nullable(v.array(v.string())),
+  /** Names of credentials. */
+  ansibleCredentials: v.nullable(v.string()),
+  vaultCredentials: vaultNeedsSchema,
 })
 
 /** See {@link playbookSchema}. */

@@ -1,4 +1,4 @@
-import type { AgentMessage, OrphanDescription } from '@holdfast/protocol'
+import type { AgentMessage, Launched, OrphanDescription } from '@holdfast/protocol'
 import { NO_PLAYBOOK, storeJob } from '../../jobs/job-port.js'
 import { ownKeys } from '../../store/jobs/dispatch.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
@@ -99,26 +99,13 @@ async function insertAdopted(
 const ADOPTED_LINE =
   '[WARNING]: This job was adopted from its runner: the database did not know it. It was restored from an older copy, or lost'
 
-interface Launcher<UserTypeText extends string = UserType> {
-  readonly user: string
-  readonly user_type: UserTypeText
-  readonly time?: number
-  readonly masked?: object
-}
+type Launcher = Omit<Launched, 'user_type'> & { readonly user_type: UserType }
 
 /** Who launched a job, as its runner says; null: it does not say, or it names an unknown type of user. */
 function launcherOf(description: OrphanDescription | null): Launcher | null {
-  const said = description?.launched ?? launchedBy(description)
-  const type = said && userTypeOf(said.user_type)
-  return said && type && { ...said, user_type: type }
-}
-
-/** For orders that do not say who launched them: the user that the playbook gets. */
-function launchedBy(description: OrphanDescription | null): Launcher<string> | null {
-  const user = description?.extravars?.ansibleforms_user
-  if (typeof user !== 'object' || user === null) return null
-  const { username, type } = user as { username?: unknown; type?: unknown }
-  return typeof username === 'string' && typeof type === 'string' ? { user: username, user_type: type } : null
+  if (description === null) return null
+  const type = userTypeOf(description.launched.user_type)
+  return type && { ...description.launched, user_type: type }
 }
 
 function shownOf(description: OrphanDescription | null) {

@@ -1,9 +1,8 @@
-import { ADOPTING_CONTRACT } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import { ConflictError, NotFoundError } from '../../errors.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { decideOrphan, findOrphan, listOrphans, type Orphan, type OrphanDecision } from '../../store/jobs/orphans.js'
-import { findRunner, listRunners, type Runner } from '../../store/runners/runners.js'
+import { findRunner, listRunners } from '../../store/runners/runners.js'
 import type { Queries, Store } from '../../store/store.js'
 
 /** A job that waits for an admin, and the runner that has it. */
@@ -66,19 +65,13 @@ async function refusalOf(
   if (!orphan || !runner) {
     return new NotFoundError('no_such_orphan', `Runner ${runnerId} has no job of run ${runId} that waits for an admin`)
   }
-  return decision === 'adopt' ? whyNotAdopted(orphan, runner) : null
+  return decision === 'adopt' ? whyNotAdopted(orphan) : null
 }
 
-function whyNotAdopted({ reason }: Orphan, { name, contract }: Runner): ConflictError | null {
-  if (reason === 'other_runner') {
-    return new ConflictError(
-      'orphan_of_another',
-      'This run is that of another runner here; it can only be ended or forgotten',
-    )
-  }
-  if (contract >= ADOPTING_CONTRACT) return null
+function whyNotAdopted({ reason }: Orphan): ConflictError | null {
+  if (reason !== 'other_runner') return null
   return new ConflictError(
-    'agent_too_old',
-    `The agent of ${name} cannot describe its jobs yet; update it, then they are adopted. Nothing of them is lost meanwhile`,
+    'orphan_of_another',
+    'This run is that of another runner here; it can only be ended or forgotten',
   )
 }

@@ -1,4 +1,4 @@
-import { ADOPTING_CONTRACT, type ResumedJob, type SpooledJob } from '@holdfast/protocol'
+import type { ResumedJob, SpooledJob } from '@holdfast/protocol'
 import type { Clock } from '../../time/clock.js'
 import { abortUnstarted, approvedBefore, endJob, isEnded, jobStatusOf } from '../../jobs/job-port.js'
 import {
@@ -43,8 +43,6 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
 
 /** The runner whose list is answered. */
 export interface ListedRunner extends JobHolder {
-  /** The newest contract number that its agent knows. */
-  readonly contract: number
   /** The epoch of the connection on which it sent the list. */
   readonly epoch: number
 }
@@ -62,15 +60,14 @@ type JobRef = Pick<SpooledJob, 'job_id' | 'run_id'>
  * - Jobs that it has go on from what is stored.
  * - Jobs that this database does not know are described by the agent, and get a new row (`adoption.ts`). The product
  *   ends a playbook only when a person asked for it, never because a list names an unknown job. So the agent has to
- *   forget only a job that a person deleted. An agent that is too old to describe a job gets no answer for it, and
- *   keeps it.
+ *   forget only a job that a person deleted.
  * - A list may come from an older copy of the state folder, which an admin accepted. Then what is stored stays, and a
  *   job that the list does not name may have run.
  * - Jobs of another control plane wait, also if the database knows them: the database may be a copy.
  */
 export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
-  { runnerId, keys, contract, epoch }: ListedRunner,
+  { runnerId, keys, epoch }: ListedRunner,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
   // This runs in its turn among the writes. So everything that an older connection of the runner had begun to write is
@@ -94,13 +91,8 @@ export function answerInventory(
       if (reason === null && job) answers.push(await resumptionOf(queries, job, ref, holder, { now, copyBy }))
       else if (reason === null && deleted) answers.push(ofPastRun(ref, deleted))
       else {
-        const answer = await keepWaiting(queries, ref, reason, {
-          runnerId,
-          contract,
-          now,
-          decision: decisions.get(ref.run_id) ?? null,
-        })
-        if (answer) answers.push(answer)
+        const decision = decisions.get(ref.run_id) ?? null
+        answers.push(await keepWaiting(queries, ref, reason, { runnerId, now, decision }))
         waiting.push(ref.run_id)
         // The runner has the job, whoever it belongs to. So it is not offered any more.
         if (job && isOf(holder, job)) await markClaimed(queries, job.id, epoch, now)
@@ -121,37 +113,32 @@ function whyItWaits(ref: SpooledJob, job: HeldJob | undefined, holder: JobHolder
   return job && !isOf(holder, job) ? 'other_runner' : null
 }
 
-/**
- * A job that waits for an admin, or for its description. Null: the agent is too old for this and gets no answer, unless
- * an admin decided.
- */
+/** A job that waits for an admin, or for its description. */
 async function keepWaiting(
   queries: Queries,
   ref: SpooledJob,
   reason: OrphanReason | null,
   {
     runnerId,
-    contract,
     now,
     decision,
-  }: Pick<ListedRunner, 'runnerId' | 'contract'> & { readonly now: number; readonly decision: OrphanDecision | null },
-): Promise<Resumption | null> {
-  const isAble = contract >= ADOPTING_CONTRACT
+  }: Pick<ListedRunner, 'runnerId'> & { readonly now: number; readonly decision: OrphanDecision | null },
+): Promise<Resumption> {
   if (decision === 'forget') return ofPastRun(ref, 'asked')
   // The agent describes it now, and it gets a new row.
-  if (isAble && reason === null) return kept(ref, 'unknown')
+  if (reason === null) return kept(ref, 'unknown')
   await noteOrphan(queries, {
     runner_id: runnerId,
     run_id: ref.run_id,
     job_number: ref.job_id,
-    reason: reason ?? 'old_agent',
+    reason,
     service: ref.service ?? null,
     ended: ref.ended ? 1 : 0,
     reported_at: now,
     output_bytes: ref.output,
     events_bytes: ref.events,
   })
-  return isAble ? kept(ref, 'unknown') : null
+  return kept(ref, 'unknown')
 }
 
 /**
@@ -172,7 +159,7 @@ export async function resumptionOfRun(
 
 /**
  * Only the runner of a run is told its random run id. So the id is enough where no key is stored: in a database that
- * was restored, or that is older than the keys of jobs.
+ * was restored from a time before the offer.
  */
 function isOf({ keys }: JobHolder, { runner_key: key }: HeldJob): boolean {
   return key === null || keys.includes(key)
@@ -218,9 +205,7 @@ function copyOf(job: HeldJob, copyBy: string | null): OlderCopy | null {
 
 /** The answer for a deleted job. It gets no new row. If a person deleted it, its processes have to end. */
 export function ofPastRun(ref: JobRef, how: PastRun): Resumption {
-  if (how === 'stored') return kept(ref, 'stored')
-  const answer = kept(ref, 'forget')
-  return { ...answer, job: { ...answer.job, asked: true } }
+  return kept(ref, how === 'stored' ? 'stored' : 'forget')
 }
 
 /** An answer after which the agent sends nothing of the job. */

@@ -80,7 +80,7 @@ export function prepareOrder(
       verbose: playbook.verbose,
       verbosity: playbook.verbosity,
       allow_jinja: playbook.allowJinjaInExtravars,
-      ...(playbook.executionImage === null ? {} : { image: playbook.executionImage }),
+      image: playbook.executionImage,
       extravars: isLarge
         ? { sha256: createHash('sha256').update(json).digest('hex'), size: json.length }
         : { inline: extravars },

@@ -1,17 +1,11 @@
-import { IMAGE_CONTRACT } from '@holdfast/protocol'
 import type { Clock } from '../../time/clock.js'
 import { type SealJobSecrets, SecretsProblem } from '../../credentials/job/sealing.js'
-import { type JobEnds, failJob, needsOfJob, playbookOf } from '../../jobs/job-port.js'
+import { type JobEnds, failJob, needsOfJob } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
 import { findJobSecrets } from '../../store/jobs/job-secrets.js'
 import type { Store } from '../../store/store.js'
 import type { RunnerConnection } from '../socket/connection.js'
-
-/** This runner can never take this order. */
-class OrderProblem extends Error {
-  override readonly name = 'OrderProblem'
-}
 
 /** What this step of an offer needs of other parts. */
 export interface OrderSecretsDependencies {
@@ -41,20 +35,16 @@ export async function* withSecrets(
   jobs: readonly OfferableJob[],
 ): AsyncGenerator<readonly [OfferableJob, OrderSecrets]> {
   const { store, clock, live, sealSecrets, ends } = dependencies
-  const { fingerprint, sealingKey, contract } = connection
+  const { fingerprint, sealingKey } = connection
   for (const job of jobs) {
     let secrets: OrderSecrets
     try {
       const kept = (await findJobSecrets(store.read, [job.id])).get(job.id)
-      // An older agent would ignore the image, and run the playbook directly on its host.
-      if (playbookOf(job).executionImage !== null && contract < IMAGE_CONTRACT) {
-        throw new OrderProblem('The runner is too old for the executionImage of the form: update its agent')
-      }
-      const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey, contract }
+      const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey }
       const sealed = await sealSecrets(needsOfJob(job), target, kept?.sealed ?? null)
       secrets = { sealed, names: kept?.names ?? [] }
     } catch (error) {
-      if (!(error instanceof SecretsProblem || error instanceof OrderProblem)) throw error
+      if (!(error instanceof SecretsProblem)) throw error
       await store.write('runners.no_secrets', (queries) => failJob(queries, job.id, error.message, clock.now()))
       live.changed('jobs')
       ends?.jobEnded()

@@ -1,10 +1,10 @@
 import type { Clock } from '../../time/clock.js'
 import { type JobEnds, failJob, runnerProblem } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
-import { findWaitingWithoutLine, findWaiting, resetWaitUntil, setWaitUntil } from '../../store/jobs/dispatch.js'
+import { findWaitingWithoutLine, findWaiting, setWaitUntil } from '../../store/jobs/dispatch.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import { type Runner, findRunner } from '../../store/runners/runners.js'
-import { SERVICE_CLOCK_ORIGIN, readServiceTime } from '../../store/service/service-clock.js'
+import { readServiceTime } from '../../store/service/service-clock.js'
 import type { Store } from '../../store/store.js'
 
 /** What this part needs of other parts. */
@@ -70,7 +70,7 @@ export async function failOverdue(
 }
 
 async function failWaiting(
-  { store, clock, live, queueMs, ends }: WaitingDependencies,
+  { store, clock, live, ends }: WaitingDependencies,
   runnerId: number,
   reason: string,
   overAt: number | null,
@@ -78,9 +78,7 @@ async function failWaiting(
   if ((await findWaiting(store.read, runnerId, overAt)).length === 0) return
   await store.write('jobs.overdue', async (queries) => {
     for (const job of await findWaiting(queries, runnerId, overAt)) {
-      const isOfOlderRelease = job.wait_until !== null && job.wait_until < SERVICE_CLOCK_ORIGIN
-      if (overAt !== null && isOfOlderRelease) await resetWaitUntil(queries, job.id, overAt + queueMs)
-      else await failJob(queries, job.id, reason, clock.now())
+      await failJob(queries, job.id, reason, clock.now())
     }
   })
   live.changed('jobs')

@@ -133,11 +133,6 @@ export class AgentConnection implements RunnerConnection {
     return [this.fingerprint, ...this.hello.ancestors]
   }
 
-  get contract(): number {
-    const { contract, speaks = contract } = this.hello.payload
-    return speaks
-  }
-
   get sealingKey(): string {
     return this.runner.sealingKey
   }

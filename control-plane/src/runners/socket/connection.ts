@@ -10,8 +10,6 @@ export interface RunnerConnection {
   readonly fingerprint: string
   /** The fingerprint of its key, then those of the keys that it had before. Its jobs are known by these. */
   readonly keys: readonly [string, ...string[]]
-  /** The newest contract that its agent speaks. */
-  readonly contract: number
   /** Raw public key (base64) that secrets are sealed to. */
   readonly sealingKey: string
   /** Frames of another epoch never reach the session. */

@@ -95,13 +95,11 @@ export class Handshake {
 
   /**
    * Reads the greeting, which is the first message of a connection, and proves that this control plane has its key.
-   * @throws ProtocolError `before_handshake`, `bad_message`, `too_large`, `contract_mismatch`
+   * @throws ProtocolError `before_handshake`, `bad_message`, `too_large`
    */
   answer(greeting: Incoming): Proof {
     if (typeof greeting !== 'string') throw new ProtocolError('before_handshake', 'a frame came before the greeting')
     const said = parseAgentMessage(greeting)
-    // Agents of older contracts begin with a hello.
-    if (said.type === 'hello') checkContract(said.payload)
     if (said.type !== 'greeting') throw new ProtocolError('before_handshake', `${said.type} came before the greeting`)
     const { tls } = this.deps
     const service = this.deps.service.current()

@@ -14,15 +14,14 @@ const settingsSchema = v.object({
   inventory: v.array(v.string()),
   tags: text,
   limit: text,
-  // Plans of older releases do not have it.
-  listedInventories: v.optional(v.array(v.string()), []),
+  listedInventories: v.array(v.string()),
   check: v.boolean(),
   diff: v.boolean(),
   verbose: v.boolean(),
   keepExtravars: v.boolean(),
   allowJinjaInExtravars: v.boolean(),
-  executionImage: v.optional(text, null),
-  playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
+  executionImage: text,
+  playbookFiles: v.nullable(v.array(v.string())),
   runner: text,
   credentials: v.record(v.string(), v.string()),
   ansibleCredentials: text,
@@ -38,17 +37,13 @@ const stepSchema = v.object({
   ifExtraVar: text,
   continue: v.boolean(),
   always: v.boolean(),
-  // Plans of older releases do not have it.
-  notifications: v.optional(
-    v.nullable(
-      v.object({
-        recipients: v.array(v.string()),
-        channels: v.array(v.string()),
-        onStatus: v.array(v.string()),
-        onEvent: v.array(v.string()),
-      }),
-    ),
-    null,
+  notifications: v.nullable(
+    v.object({
+      recipients: v.array(v.string()),
+      channels: v.array(v.string()),
+      onStatus: v.array(v.string()),
+      onEvent: v.array(v.string()),
+    }),
   ),
   approval: v.nullable(
     v.object({

@@ -18,14 +18,14 @@ const forAllSchema = v.object({
   verbose: v.boolean(),
   keepExtravars: v.boolean(),
   allowJinjaInExtravars: v.boolean(),
-  playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
+  playbookFiles: v.nullable(v.array(v.string())),
 })
 const foundSchema = v.union([v.object({ workflow: workflowSchema }), v.object({ problem: v.string() })])
 const planSchema = v.object({
   workflow: workflowSchema,
   forAll: forAllSchema,
-  /** The workflows that nodes name, also inside other workflows. Plans of older releases have none. */
-  inner: v.optional(v.array(v.object({ reference: v.string(), found: foundSchema })), []),
+  /** The workflows that nodes name, also inside other workflows. */
+  inner: v.array(v.object({ reference: v.string(), found: foundSchema })),
 })
 
 /** What a form sets for all nodes of its workflow. */
@@ -47,15 +47,13 @@ export interface InnerWorkflow {
   readonly found: Awaited<ReturnType<Workflows['find']>>
 }
 
-/** Finds the workflows that a plan holds. For a plan without any, it finds those of the files. */
-export function workflowsOf(
-  { inner }: Pick<WorkflowPlan, 'inner'>,
-  files: Pick<Workflows, 'find'>,
-): Pick<Workflows, 'find'> {
+/** Finds the workflows that a plan holds: all that its nodes name, also inside other workflows. */
+export function workflowsOf({ inner }: Pick<WorkflowPlan, 'inner'>): Pick<Workflows, 'find'> {
   return {
     find: (reference) => {
       const kept = inner.find((one) => one.reference === reference)
-      return kept ? Promise.resolve(kept.found) : files.find(reference)
+      if (!kept) throw new Error(`the plan has no workflow ${reference}`)
+      return Promise.resolve(kept.found)
     },
   }
 }

@@ -35,14 +35,14 @@ export function createWorkflowKind(deps: WorkflowKindDependencies): SequenceKind
       if (form.type !== 'workflow') return null
       return planWorkflow(deps.workflows, form.workflow, forAllNodesOf(form))
     },
-    open: (stored) => openWorkflow(deps, workflowPlanOf(stored)),
+    open: (stored) => openWorkflow(deps.outputLimitBytes, workflowPlanOf(stored)),
     endsWithRejection: false,
   }
 }
 
-function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies, plan: WorkflowPlan): OpenSequence {
+function openWorkflow(outputLimitBytes: number, plan: WorkflowPlan): OpenSequence {
   const { workflow, forAll } = plan
-  const kept = workflowsOf(plan, workflows)
+  const kept = workflowsOf(plan)
   const nodeOf = (identifier: string): WorkflowNode => {
     const node = workflow.nodes.find((known) => known.identifier === identifier)
     if (!node) throw new Error(`the plan has no node ${identifier}`)

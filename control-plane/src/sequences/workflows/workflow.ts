@@ -32,8 +32,8 @@ const jobEntries = {
 const playbookNodeSchema = v.object({
   type: v.literal('job_template'),
   ...jobEntries,
-  /** Why its run does nothing; null: it runs its playbook. Plans of older releases do not have it. */
-  doesNothing: v.optional(text, null),
+  /** Why its run does nothing; null: it runs its playbook. */
+  doesNothing: text,
   playbook: v.string(),
   runner: text,
   inventory: v.array(v.string()),

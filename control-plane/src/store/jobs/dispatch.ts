@@ -141,7 +141,7 @@ export async function ownKeys(queries: Queries, { runnerId, keys }: JobHolder): 
   return [today, ...before.filter((key) => !others.some(({ fingerprint }) => fingerprint === key))]
 }
 
-/** A runner has a job, and this database did not know that: it was restored, or it is older than the keys of jobs. */
+/** A runner has a job, and this database did not know that, because it was restored. */
 export async function noteHolder(queries: Queries, jobId: number, { runnerId, keys }: JobHolder): Promise<void> {
   const query = queries.updateTable('job').set({ runner_id: runnerId, runner_key: keys[0] })
   await query.where('id', '=', jobId).where('runner_key', 'is', null).execute()
@@ -226,12 +226,6 @@ export async function setWaitUntil(queries: Queries, jobId: number, time: number
   const query = queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId)
   const result = await query.where('wait_until', 'is', null).where('dispatch', '=', 'queued').executeTakeFirst()
   return result.numUpdatedRows > 0n
-}
-
-/** Stores a new end of the wait for a job that has one. */
-export async function resetWaitUntil(queries: Queries, jobId: number, time: number): Promise<void> {
-  const query = queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId)
-  await query.where('dispatch', '=', 'queued').execute()
 }
 
 /** Ids of the runners with waiting jobs. */

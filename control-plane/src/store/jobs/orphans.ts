@@ -8,10 +8,9 @@ import type { UserType } from '../../words/user-type.js'
  *
  * - `other_service`: it was claimed from a control plane with another key
  * - `other_runner`: the run belongs to another runner here
- * - `old_agent`: the agent is too old to describe it
  * - `no_description`: its claim cannot be read
  */
-export const ORPHAN_REASONS = ['other_service', 'other_runner', 'old_agent', 'no_description'] as const
+export const ORPHAN_REASONS = ['other_service', 'other_runner', 'no_description'] as const
 /** One of {@link ORPHAN_REASONS}. */
 export type OrphanReason = (typeof ORPHAN_REASONS)[number]
 

@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
 import { Type } from 'typebox'
-import { SERVICE_CLOCK_ORIGIN } from '../service/service-clock.js'
 import type { SequenceNodeTable } from '../schema/sequences.js'
 import { JOB_STATUSES, type JobStatus, OPEN_STATUSES } from '../../words/job-status.js'
 import { NODE_STATUSES, type NodeStatus } from '../../words/node-status.js'
@@ -146,21 +145,6 @@ export async function findFirstDueTime(queries: Queries): Promise<number | null>
   const query = queries.selectFrom('sequence_node').select('due_time').where('due_time', 'is not', null)
   const row = await query.where('status', '=', 'approve').orderBy('due_time').limit(1).executeTakeFirst()
   return row?.due_time ?? null
-}
-
-/**
- * Approvals of an older release have an end by a wall clock. They get their whole time again.
- * @param time of the service clock
- */
-export async function renewDueTimes(queries: Queries, time: number): Promise<void> {
-  await queries
-    .updateTable('sequence_node')
-    .set(({ ref, eb }) => ({
-      due_time: eb(eb(ref('due_time'), '-', eb.fn.coalesce('start_time', 'due_time')), '+', time),
-    }))
-    .where('due_time', '<', SERVICE_CLOCK_ORIGIN)
-    .where('status', '=', 'approve')
-    .execute()
 }
 
 /**

@@ -27,7 +27,7 @@ export interface Runner {
   readonly contract: number
   readonly ansibleVersion: string | null
   /** How it separates jobs from each other; null: unknown. */
-  readonly isolation: string | null
+  readonly isolation: string
   /**
    * Playbooks at the same time, 0 = no limit: what the agent reports, and what an admin set (the latter wins; null: not
    * set).

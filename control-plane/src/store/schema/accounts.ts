@@ -53,7 +53,7 @@ export interface SessionTable {
   created_at: Fixed<number>
   expires_at: number
   last_used_at: number | null
-  /** The client's network at the sign-in; null for API tokens and for sessions of older releases. */
+  /** The client's network at the sign-in; null for API tokens. */
   network: ColumnType<string | null, string | null | undefined, never>
   /** JSON array: the scopes of an API token; null: everything that its owner may do. */
   scopes: ColumnType<string | null, string | null | undefined, never>

@@ -8,7 +8,7 @@ export interface AuditTable {
   time: Fixed<number>
   user_name: string | null
   user_type: UserType | null
-  /** The account; null in records of older releases, and when no account is known. */
+  /** The account; null: no account is known. */
   user_id: ColumnType<number | null, number | null | undefined, number | null>
   address: Fixed<string>
   action: string

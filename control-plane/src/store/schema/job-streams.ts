@@ -21,10 +21,7 @@ export interface JobStreamTable {
    * to it.
    */
   generation: Generated<number>
-  /**
-   * Line ends of everything that is shown; null: not counted, because an older release stored the output, or because it
-   * was copied.
-   */
+  /** Line ends of everything that is shown; null: not counted, because the output was copied. */
   shown_lines: ColumnType<number | null, number | null | undefined, number | null>
   /**
    * The comparison of the end record with the stored streams; null: the job has not ended, or they were not compared.

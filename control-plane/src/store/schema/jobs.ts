@@ -20,8 +20,8 @@ export interface JobTable {
   start_time: Fixed<number>
   end_time: number | null
   /**
-   * The account that launched it, also after the account is gone. Null: nobody, or a release before accounts were
-   * stored.
+   * The account that launched it, also after the account is gone. Null: nobody, or an account that is not known here, as
+   * in an adopted job.
    */
   user_id: Fixed<number | null>
   user_name: Fixed<string>
@@ -53,7 +53,7 @@ export interface JobTable {
   /** JSON object of the field values, without passwords, and with a mask in place of values that contain one. */
   raw_form_data: Fixed<string | null>
   /** JSON array: the keys of the form's password fields at the launch. */
-  password_fields: ColumnType<string | null, string | null | undefined, never>
+  password_fields: Fixed<string>
   /** JSON: what the order needs in addition to the extra variables. */
   playbook: Fixed<string>
   /** Hash of the manifest that was approved. The job runs no other playbook folder. Null: no approval limits it. */

@@ -22,8 +22,8 @@ export interface RunnerTable {
   version: string
   contract: number
   ansible_version: string | null
-  /** How it separates jobs from each other, in one word; null: unknown. */
-  isolation: string | null
+  /** How it separates jobs from each other, in one word. */
+  isolation: string
   /** What the agent reports, and what an admin set (the latter wins; null: not set). */
   agent_max_jobs: number
   max_jobs: number | null

@@ -6,8 +6,8 @@ export interface UploadTable {
   id: Generated<number>
   /** Random, 32 hex digits. */
   stored_name: Fixed<string>
-  /** The account that uploaded it; null: an older release stored it without an account, and it belongs to nobody. */
-  owner_id: Fixed<number | null>
+  /** The account that uploaded it. */
+  owner_id: Fixed<number>
   owner_name: Fixed<string>
   owner_type: Fixed<string>
   size: Fixed<number>

@@ -57,8 +57,8 @@ const eventSchema = v.variant('kind', [
     title: v.nullable(v.string()),
     /** With the markup of its author. */
     message: v.nullable(v.string()),
-    /** For mails. Left out in events of older releases. */
-    messageText: v.optional(v.nullable(v.string())),
+    /** The same for readers of plain text, as in mails. */
+    messageText: v.nullable(v.string()),
     roles: v.array(v.string()),
     mails: v.array(v.string()),
   }),
@@ -230,7 +230,7 @@ export async function noteApproval(
   asked: {
     readonly title: string | null
     readonly message: string | null
-    readonly messageText?: string | null
+    readonly messageText: string | null
     readonly roles: readonly string[]
     readonly notifications: readonly string[]
   },

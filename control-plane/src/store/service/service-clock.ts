@@ -1,12 +1,5 @@
 import type { Queries } from '../store.js'
 
-/**
- * The first time of the service clock, in milliseconds. It is later than any wall clock. So a smaller time comes from
- * an older release, which used a wall clock. And if a node of such a release works beside this one, it never sees the
- * end of a wait that this node stored.
- */
-export const SERVICE_CLOCK_ORIGIN = 1_000_000_000_000_000
-
 const ROW = 1
 
 /** The present state of the clock: its time in milliseconds, and how often it was moved. */

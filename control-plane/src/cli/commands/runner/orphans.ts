@@ -31,8 +31,6 @@ function whyOf({ reason, service }: RunnerOrphan): string {
       return `of the control plane ${service ?? ''}`
     case 'other_runner':
       return 'the run belongs to another runner here'
-    case 'old_agent':
-      return 'its agent is too old to describe it'
     case 'no_description':
       return 'its claim cannot be read'
     default:

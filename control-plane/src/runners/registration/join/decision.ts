@@ -225,7 +225,7 @@ function helloColumns({ payload, address, mode, time }: JoinRequest) {
     host: reportedText(payload.host),
     ip: address,
     version: reportedText(payload.version),
-    contract: payload.speaks ?? payload.contract,
+    contract: payload.speaks,
     ansible_version: payload.ansible_version === null ? null : reportedText(payload.ansible_version),
     isolation: payload.isolation,
     agent_max_jobs: reportedJobs(payload.max_jobs),
