@@ -19,7 +19,8 @@ function sealedFor(
 ): JobOrder {
   const hello = controlPlane.hellos.at(-1)
   if (!hello) throw new Error('no agent has said hello')
-  const text = JSON.stringify({ extravars: {}, key_files: [], vault_password: null, hidden: [SECRET], ...secrets })
+  const all = { variables: {}, extravars: {}, key_files: [], vault_password: null, vaults: [], hidden: [SECRET] }
+  const text = JSON.stringify({ ...all, origins: ['the job'], ...secrets })
   const binding = { jobId: order.job_id, runId, fingerprint: fingerprintOf(hello.identity_key) }
   return { ...order, sealed: sealSecrets(text, hello.sealing_key, binding) }
 }

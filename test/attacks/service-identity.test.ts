@@ -80,7 +80,7 @@ describe("a stranger's server at the address of the control plane", () => {
     const [challenge = '', proof = ''] = relay.crossed.flatMap(({ from, message }) =>
       from === 'control plane' && typeof message === 'string' ? [message] : [],
     )
-    const welcome = { type: 'welcome', state: 'approved', epoch: 1, max_jobs: null, heartbeat_ms: 20_000 }
+    const welcome = { type: 'welcome', state: 'approved', epoch: 1, max_jobs: null, heartbeat_ms: 20_000, speaks: 1 }
 
     const heard: string[] = []
     const replays = [proof, JSON.stringify(welcome)]

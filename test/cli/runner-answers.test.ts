@@ -228,7 +228,7 @@ describe('runner orphans', () => {
     runner_id: 8,
     runner: 'db',
     run_id: 'aa22',
-    reason: 'old_agent',
+    reason: 'no_description',
     ended: true,
     form: null,
     user: null,
@@ -262,7 +262,7 @@ describe('runner orphans', () => {
     expect(cellsOf((await run('runner orphans')).stdout)).toEqual([
       ['runner', 'run', 'form', 'user', 'since', 'state', 'why', 'decided'],
       ['web', 'aa11', 'Report', 'ada (ldap)', NOON_SHOWN, 'not ended', 'of the control plane SHA256:old', '-'],
-      ['db', 'aa22', '-', '-', NOON_SHOWN, 'ended', 'its agent is too old to describe it', decided],
+      ['db', 'aa22', '-', '-', NOON_SHOWN, 'ended', 'its claim cannot be read', decided],
       ['db', 'bb33', '-', '-', NOON_SHOWN, 'ended', 'the run belongs to another runner here', decided],
       ['db', 'cc44', '-', '-', NOON_SHOWN, 'ended', 'its claim cannot be read', decided],
     ])

@@ -62,7 +62,7 @@ async function proven(port: number): Promise<WebSocket> {
 
 const sealed = (message: object): Buffer => Buffer.from(`sealed ${JSON.stringify(message)}`)
 const welcome = (epoch: number) =>
-  sealed({ type: 'welcome', state: 'approved', epoch, max_jobs: null, heartbeat_ms: 60_000 })
+  sealed({ type: 'welcome', state: 'approved', epoch, max_jobs: null, heartbeat_ms: 60_000, speaks: 1 })
 
 /** One that also welcomes this runner. */
 async function welcoming(port: number, epoch: number): Promise<WebSocket> {

@@ -41,7 +41,11 @@ export async function findJob(output = '', change: Partial<HostJobsDependencies>
     openSecrets: () => null,
     releaseUser: () => Promise.resolve([]),
     supervisors: { look: () => 'gone' as const, lookAtTorn: () => 'gone' as const },
-    ownership: { atHand: null, foreignService: () => null, forget: () => undefined } as never,
+    ownership: {
+      atHand: () => `SHA256:${'a'.repeat(43)}`,
+      foreignService: () => null,
+      forget: () => undefined,
+    } as never,
     ownMaxJobs: 0,
     mostJobs: () => 0,
     problem: () => null,

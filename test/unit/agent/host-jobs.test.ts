@@ -63,7 +63,11 @@ describe('a control plane that accepts this runner', () => {
       jobs: [{ ...FOUND_JOB, output: 4, events: 0, ended: false }],
     })
     const foreign = await running({
-      ownership: { atHand: null, foreignService: () => 'theirs', forget: () => undefined } as never,
+      ownership: {
+        atHand: () => `SHA256:${'a'.repeat(43)}`,
+        foreignService: () => 'theirs',
+        forget: () => undefined,
+      } as never,
     })
     foreign.end()
     const other = port()
@@ -135,7 +139,11 @@ describe('the figures of a host', () => {
 describe('a job leaves the spool', () => {
   test('with all that belongs to it when it has ended and its end is stored', async () => {
     const forgotten: string[] = []
-    const ownership = { atHand: null, foreignService: () => null, forget: () => void forgotten.push('owner') } as never
+    const ownership = {
+      atHand: () => `SHA256:${'a'.repeat(43)}`,
+      foreignService: () => null,
+      forget: () => void forgotten.push('owner'),
+    } as never
     const { jobs, end, folder, removed } = await running({ ownership })
     const one = port()
     jobs.connected(one.kept)

@@ -74,7 +74,7 @@ async function setting(change: Partial<IntakeDependencies> = {}) {
     log,
     now: () => new Date(0),
     bootId: 'this boot',
-    service: () => 'SHA256:service',
+    service: () => `SHA256:${'a'.repeat(43)}`,
     withFiles: false,
     openSecrets: () => null,
     refusal: () => null,

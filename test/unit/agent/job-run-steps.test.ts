@@ -88,7 +88,12 @@ describe('an abort', () => {
   })
 })
 
-const CLAIM = { order: { ...orderOf('0'.repeat(64)), run_id: 'a'.repeat(32) }, claimed_at: '', boot_id: 'this boot' }
+const CLAIM = {
+  order: { ...orderOf('0'.repeat(64)), run_id: 'a'.repeat(32) },
+  claimed_at: '',
+  boot_id: 'this boot',
+  service: `SHA256:${'a'.repeat(43)}`,
+}
 
 function signalQuietly(pid: number): void {
   try {

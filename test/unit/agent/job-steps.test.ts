@@ -119,7 +119,12 @@ describe('a start', () => {
     releaseUser: () => Promise.resolve([]),
     giveUp: () => Promise.resolve(),
   })
-  const claim = { order: orderOf('0'.repeat(64)), claimed_at: '', boot_id: 'this boot', service: 'SHA256:service' }
+  const claim = {
+    order: orderOf('0'.repeat(64)),
+    claimed_at: '',
+    boot_id: 'this boot',
+    service: `SHA256:${'a'.repeat(43)}`,
+  }
   const failing = (error: unknown) => () => {
     throw error
   }

@@ -14,7 +14,9 @@ const SECRETS = {
   extravars: { password: 'sealed before' },
   key_files: [],
   vault_password: null,
+  vaults: [],
   hidden: [],
+  origins: [],
 }
 
 test('secrets of a claimed job that were sealed to earlier keys can be opened as long as it is in the spool', async () => {

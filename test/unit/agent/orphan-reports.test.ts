@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import type { JobRun } from '../../../runner-agent/src/jobs/job-run.js'
 import { createOrphanReports } from '../../../runner-agent/src/jobs/orphan-reports.js'
 
+const LAUNCHED = { user: 'ann', user_type: 'local', time: 1, masked: {} }
+
 /** A job of the spool. @param claim what its claim holds; without: it cannot be read */
 function runOf(
   jobId: number,
@@ -10,7 +12,8 @@ function runOf(
   claim?: object,
   claimed_at = '1970-01-01',
 ): JobRun {
-  const content = { order: { form: 'f', playbook: 'p.yml', manifest_sha256: 'm', ...claim }, claimed_at }
+  const order = { form: 'f', playbook: 'p.yml', manifest_sha256: 'm', launched: LAUNCHED, ...claim }
+  const content = { order, claimed_at }
   const folder = {
     key: { jobId, runId: `run-${jobId}` },
     claim: () => (claim ? { kind: 'present', content } : { kind: 'torn' }),
@@ -74,7 +77,7 @@ test('a description has the variables of an own job that fit, and never those of
   }
   expect(described({ extravars: { inline: variables } })).toMatchObject({
     service: null,
-    description: { form: 'f', playbook: 'p.yml', extravars: variables, launched: null, claimed_at: 0 },
+    description: { form: 'f', playbook: 'p.yml', extravars: variables, launched: LAUNCHED, claimed_at: 0 },
   })
   expect(described({ extravars: { inline: variables } }, 'other')).toMatchObject({
     service: 'other',

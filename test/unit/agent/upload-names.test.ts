@@ -1,4 +1,4 @@
-import { jobOrderSchema, jobUploadSchema, plainUploadName, uploadNameSchema } from '@holdfast/protocol'
+import { jobUploadSchema, plainUploadName, uploadNameSchema } from '@holdfast/protocol'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
@@ -43,11 +43,6 @@ describe('the name of an uploaded file on a runner', () => {
       expect(v.is(jobUploadSchema, { name, placeholder: '/x', sha256: HASH, size: 1 })).toBe(false)
     },
   )
-
-  test('an order of a release without uploads has none', () => {
-    const { uploads: _, ...older } = orderOf(HASH)
-    expect(v.parse(jobOrderSchema, older).uploads).toEqual([])
-  })
 })
 
 describe('the paths of uploads in extra variables', () => {

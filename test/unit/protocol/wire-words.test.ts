@@ -86,7 +86,7 @@ test.each(['continue', 'stored', 'forget', 'unknown'])('the answer about a job i
 })
 
 test.each(['waiting', 'approved'])('a runner may be welcomed and told that it is %s', (state) => {
-  const welcome = { type: 'welcome', state, epoch: 1, max_jobs: null, heartbeat_ms: 50 }
+  const welcome = { type: 'welcome', state, epoch: 1, max_jobs: null, heartbeat_ms: 50, speaks: 1 }
   expect(parseServerMessage(JSON.stringify(welcome))).toEqual(welcome)
   const settings = { type: 'settings', state, max_jobs: 2 }
   expect(parseServerMessage(JSON.stringify(settings))).toEqual(settings)
