@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CONTRACT } from '@holdfast/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -53,8 +53,8 @@ const runners = async () => (await product.admin.get<{ records: Runner[] }>('/ru
 /** The end of a job whose every byte was compared with what its runner wrote. */
 async function verified(jobId: number): Promise<Record<string, unknown>> {
   const job = await product.waitForEnd(jobId)
-  const { streams } = await product.admin.get<{ streams: { integrity: string } }>(`/job/${jobId}?output=false`)
-  return { ...job, integrity: streams.integrity }
+  const { integrity } = await product.admin.get<{ integrity: { state: string } }>(`/job/${jobId}?output=false`)
+  return { ...job, integrity: integrity.state }
 }
 
 test('it joins, and says which contract it speaks', async () => {
@@ -97,6 +97,7 @@ test('its state folder and its running jobs are taken over by an agent of today,
     await product.waitForRunner()
     writeFileSync(join(product.folder, 'gate'), '')
     expect(await verified(jobId)).toMatchObject({ status: 'success', integrity: 'verified' })
+    rmSync(join(product.folder, 'gate'))
   }
   expect((await runners()).map(({ id }) => id)).toEqual([runner])
 })

@@ -10,12 +10,18 @@ export const FROZEN = join(import.meta.dirname, '0.1.0')
 /** The database file of SQLite. */
 export const frozenDatabase = (): Buffer => gunzipSync(readFileSync(join(FROZEN, 'holdfast.db.gz')))
 
-/** The same database as statements for PostgreSQL. */
+/** The secret that the key of the service is encrypted with in that file. */
+export const frozenServiceSecret = (): Buffer => readFileSync(join(FROZEN, 'service-secret'))
+
+/** A database of PostgreSQL with the same, as statements. */
 export const frozenStatements = (): string => gunzipSync(readFileSync(join(FROZEN, 'postgres.sql.gz'))).toString('utf8')
 
 /** What release 0.1.0 said about that database, by path. */
-export const frozenAnswers = (): Record<string, unknown> =>
-  JSON.parse(gunzipSync(readFileSync(join(FROZEN, 'answers.json.gz'))).toString('utf8')) as Record<string, unknown>
+export const frozenAnswers = (kind: 'sqlite' | 'postgres'): Record<string, unknown> =>
+  JSON.parse(gunzipSync(readFileSync(join(FROZEN, `answers-${kind}.json.gz`))).toString('utf8')) as Record<
+    string,
+    unknown
+  >
 
 /** What a control plane of release 0.1.0 said to a runner, in its order. */
 export const frozenMessages = (): ServerMessage[] =>

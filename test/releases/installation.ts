@@ -75,6 +75,7 @@ const OF_NOW = new Set([
   'can',
   'clock_skew_ms',
   'connected',
+  'draining',
   'estimate',
   'last_seen',
   'online',

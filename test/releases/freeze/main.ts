@@ -1,18 +1,18 @@
-import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { SOCKET_PATH, type ServerMessage } from '@holdfast/protocol'
 import { Kysely } from 'kysely'
+import pg from 'pg'
 import { migrate } from '../../../control-plane/src/store/migrations/index.js'
 import { createConnections } from '../../../control-plane/src/store/postgres/postgres-connections.js'
 import { createPostgresDialect } from '../../../control-plane/src/store/postgres/postgres-dialect.js'
 import { postgresConfigOf } from '../../../control-plane/src/store/postgres/postgres-url.js'
 import type { Database } from '../../../control-plane/src/store/schema.js'
-import { startPostgres } from '../../support/postgres.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { closeDatabase, databasePathOf, openDatabase, query } from '../../support/database-file.js'
-import { type Product, ROOT, startProduct } from '../../support/product.js'
+import { type Product, startProduct } from '../../support/product.js'
 import { RawAgent, newIdentity } from '../../support/raw-agent.js'
 import { waitFor } from '../../support/wait.js'
 import { FROZEN } from '../frozen.js'
@@ -32,28 +32,54 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-freeze-'))
 mkdirSync(FROZEN, { recursive: true })
 try {
   await packAgent(join(FROZEN, 'agent.tar.gz'))
-  await freezeDatabase()
+  await freezeSqlite()
+  await freezePostgres()
   await freezeMessages()
 } finally {
   rmSync(folder, { recursive: true })
 }
 
-async function freezeDatabase(): Promise<void> {
+async function freezeSqlite(): Promise<void> {
   const product = await startProduct({ ...INSTALLATION, controlPlane: SECRETS, database: 'sqlite' })
   try {
-    await fill(product)
-    write('answers.json.gz', pack(`${JSON.stringify(await everythingOf(product.admin), null, 1)}\n`))
-    await product.agent.stop('SIGTERM')
-    await product.controlPlane.stop('SIGTERM')
+    await freezeAnswers(product, 'answers-sqlite.json.gz')
     const file = join(folder, 'holdfast.db')
     const database = await openDatabase(databasePathOf(product), 'write')
     await query(database, 'vacuum into ?', [file])
     await closeDatabase(database)
     write('holdfast.db.gz', pack(readFileSync(file)))
-    write('postgres.sql.gz', pack(await postgresOf(file)))
+    // On SQLite the key of the service has a secret of its own.
+    write('service-secret', readFileSync(join(product.folder, 'persistent/service-secret')))
   } finally {
     await product.close()
   }
+}
+
+async function freezePostgres(): Promise<void> {
+  const server = await startPostgres()
+  try {
+    const product = await startProduct({ ...INSTALLATION, controlPlane: SECRETS, database: server })
+    try {
+      await freezeAnswers(product, 'answers-postgres.json.gz')
+      write('postgres.sql.gz', pack(await statementsOf(server.urlOf('postgres'), await tablesOf(server))))
+    } finally {
+      await product.close()
+    }
+  } finally {
+    await server.close()
+  }
+}
+
+/** Fills an installation, asks for all of it, and ends its programs. */
+async function freezeAnswers(product: Product, name: string): Promise<void> {
+  await fill(product)
+  await product.agent.stop('SIGTERM')
+  await waitFor('the runner to be gone', async () => {
+    const { records } = await product.admin.get<{ records: { online: boolean }[] }>('/runner')
+    return records.every(({ online }) => !online)
+  })
+  write(name, pack(`${JSON.stringify(await everythingOf(product.admin), null, 1)}\n`))
+  await product.controlPlane.stop('SIGTERM')
 }
 
 /** Jobs of each type, some of which wait for an approval, and everything else that people store. */
@@ -101,31 +127,15 @@ async function fill({ admin, launch, waitForEnd }: Product): Promise<void> {
   await waits(await launch('Ask'))
 }
 
-/** The same database on PostgreSQL, as the product itself carries it over: by a backup that is restored there. */
-async function postgresOf(file: string): Promise<string> {
-  const server = await startPostgres()
-  try {
-    const holdfast = join(ROOT, 'control-plane/bin/holdfast.js')
-    const [from, to, copy] = [join(folder, 'from'), join(folder, 'to'), join(folder, 'copy')]
-    mkdirSync(from)
-    copyFileSync(file, join(from, 'holdfast.db'))
-    const run = (environment: object, ...args: string[]) =>
-      execFileSync(holdfast, args, { env: { ...process.env, ...SECRETS, ...environment }, stdio: 'inherit' })
-    run({}, 'backup', copy, '--persistent-path', from)
-    const url = server.urlOf('postgres')
-    const tables = await tablesOf(url)
-    run({ DATABASE_URL: url }, 'restore', copy, '--persistent-path', to, '--database-only', '--replace')
-    return await statementsOf(url, tables)
-  } finally {
-    await server.close()
-  }
-}
-
 /** The statements that make the tables, which the server itself does not give. */
-async function tablesOf(url: string): Promise<string[]> {
+async function tablesOf(server: PostgresServer): Promise<string[]> {
+  const client = new pg.Client({ connectionString: server.urlOf('postgres') })
+  await client.connect()
+  await client.query('create database empty')
+  await client.end()
   const statements: string[] = []
   const database = new Kysely<Database>({
-    dialect: createPostgresDialect(createConnections(postgresConfigOf(url), 'migrate', 2)),
+    dialect: createPostgresDialect(createConnections(postgresConfigOf(server.urlOf('empty')), 'migrate', 2)),
     log: ({ query: { sql } }) => void (/^create /i.test(sql) && statements.push(sql)),
   })
   await migrate(database)
