@@ -165,7 +165,7 @@ describe('a database of PostgreSQL', () => {
     }
   })
 
-  test('with an id from an older release gets one with its place, and says why', async () => {
+  test('with an id without a place gets one with its place, and says why', async () => {
     const database = await createTestDatabase(folder, 'postgres')
     try {
       const store = await openStore(database.place)

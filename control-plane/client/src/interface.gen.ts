@@ -3208,7 +3208,7 @@ export interface Operations {
   ): Promise<OutputHits>
   /** What was printed for a host, for a task, or for a task at a host
    *
-   * 409 output_without_marks: the runner has an older release, or its ansible prints everything at the end. */
+   * 409 output_without_marks: the output has no marks, because its ansible prints everything at the end. */
   getJobOutputPieces(
     request: {
       /** Only what was printed for this host */

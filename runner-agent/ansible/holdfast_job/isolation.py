@@ -17,7 +17,7 @@ except ImportError:
     import signal
 
 EVENTS_PIPE = "events-pipe"
-_GIVEN = ("work", "uploads", "extravars.yml", "extravars.json")
+_GIVEN = ("work", "uploads", "extravars.yml")
 
 
 class Isolation:

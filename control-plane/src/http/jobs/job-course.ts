@@ -211,7 +211,7 @@ function piecesRoute({
           tags,
           summary: 'What was printed for a host, for a task, or for a task at a host',
           description:
-            '409 output_without_marks: the runner has an older release, or its ansible prints everything at the end.',
+            '409 output_without_marks: the output has no marks, because its ansible prints everything at the end.',
           params: IdParams,
           querystring: Type.Object({
             host: Type.Optional(Type.String({ description: 'Only what was printed for this host' })),

@@ -226,8 +226,8 @@ const eventFields = {
 }
 
 /**
- * The fields of a list in addition to its records. They are optional, so that a newer client understands an older
- * service.
+ * The fields of a list in addition to its records. They are optional, because an event has only those that say something
+ * about it.
  */
 const listedEventFields = {
   task_id: Type.Optional(nullable(Type.Integer({ description: 'The id of its task in the outline' }))),

@@ -19,7 +19,7 @@ export async function settlePlace(store: RawStore, warn: (text: string) => void)
   if (known !== null && (place === null || known.endsWith(`.${place}`))) return
   await renewDatabaseId(store, known, place)
   if (known === null) return
-  // An older release gave ids without a place, and so does a server that does not say it.
+  // The id was given while the server did not say its place.
   const reason = known.includes('.')
     ? 'The database was put back, copied or moved'
     : 'The id of the database does not say where it was given'
