@@ -236,8 +236,10 @@ export interface FormEvaluation {
   runs: {
     /** The runner, or that of the first step or node */
     runner: string | null
-    /** Why the job would fail at once */
+    /** Why a launch with these values would be refused, or why its job or a child job would fail at once */
     problem: string | null
+    /** The code with which the launch would be refused. Null: a job would be made */
+    refused: string | null
     /** What the playbook would get, with masks in place of secrets */
     extravars: Record<string, unknown>
   }
@@ -276,8 +278,6 @@ export interface Job {
   status: JobStatus
   /** Why it failed, was aborted or abandoned */
   status_reason: string | null
-  /** What the status does not say, such as missing events */
-  detail: string | null
   start: string
   end: string | null
   user: string
@@ -285,6 +285,15 @@ export interface Job {
   runner: string | null
   parent_id: number | null
   step: string | null
+  abort_requested: boolean
+  /** Stays when the real outcome arrives later */
+  abandoned_at: string | null
+  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
+  run_id: string
+  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
+  adopted_at: string | null
+  /** What the status does not say, such as missing events */
+  detail: string | null
   approval: {
     title: string | null
     /** With the markup (HTML) of its author. Values are text: they are escaped */
@@ -308,20 +317,13 @@ export interface Job {
     /** It was given although the form or the files had changed since it was asked for */
     forced: boolean
   } | null
-  abort_requested: boolean
-  /** Stays when the real outcome arrives later */
-  abandoned_at: string | null
-  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
-  run_id: string
-  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
-  adopted_at: string | null
+  /** The runner of the job is connected and has it: an abandoned job then still runs */
+  connected: boolean
   /** The schedule that started it; null: a person or its parent job started it */
   schedule: {
     id: number
     name: string
   } | null
-  /** The runner of the job is connected and has it: an abandoned job then still runs */
-  connected: boolean
   can?: JobActions
   place?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
@@ -730,8 +732,6 @@ export interface JobRecord {
   status: JobStatus
   /** Why it failed, was aborted or abandoned */
   status_reason: string | null
-  /** What the status does not say, such as missing events */
-  detail: string | null
   start: string
   end: string | null
   user: string
@@ -739,6 +739,15 @@ export interface JobRecord {
   runner: string | null
   parent_id: number | null
   step: string | null
+  abort_requested: boolean
+  /** Stays when the real outcome arrives later */
+  abandoned_at: string | null
+  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
+  run_id: string
+  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
+  adopted_at: string | null
+  /** What the status does not say, such as missing events */
+  detail: string | null
   approval: {
     title: string | null
     /** With the markup (HTML) of its author. Values are text: they are escaped */
@@ -762,20 +771,13 @@ export interface JobRecord {
     /** It was given although the form or the files had changed since it was asked for */
     forced: boolean
   } | null
-  abort_requested: boolean
-  /** Stays when the real outcome arrives later */
-  abandoned_at: string | null
-  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
-  run_id: string
-  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
-  adopted_at: string | null
+  /** The runner of the job is connected and has it: an abandoned job then still runs */
+  connected: boolean
   /** The schedule that started it; null: a person or its parent job started it */
   schedule: {
     id: number
     name: string
   } | null
-  /** The runner of the job is connected and has it: an abandoned job then still runs */
-  connected: boolean
   place?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
     since: string
@@ -1858,6 +1860,7 @@ export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.
   runs: v.looseObject({
     runner: v.nullable(v.string()),
     problem: v.nullable(v.string()),
+    refused: v.nullable(v.string()),
     extravars: v.record(v.string(), v.unknown()),
   }),
 })
@@ -1922,7 +1925,6 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   job_type: v.string(),
   status: jobStatusSchema,
   status_reason: v.nullable(v.string()),
-  detail: v.nullable(v.string()),
   start: v.string(),
   end: v.nullable(v.string()),
   user: v.string(),
@@ -1930,6 +1932,11 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   runner: v.nullable(v.string()),
   parent_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
   step: v.nullable(v.string()),
+  abort_requested: v.boolean(),
+  abandoned_at: v.nullable(v.string()),
+  run_id: v.string(),
+  adopted_at: v.nullable(v.string()),
+  detail: v.nullable(v.string()),
   approval: v.nullable(
     v.looseObject({
       title: v.nullable(v.string()),
@@ -1945,12 +1952,8 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
       forced: v.boolean(),
     }),
   ),
-  abort_requested: v.boolean(),
-  abandoned_at: v.nullable(v.string()),
-  run_id: v.string(),
-  adopted_at: v.nullable(v.string()),
-  schedule: v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() })),
   connected: v.boolean(),
+  schedule: v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() })),
   place: v.optional(
     v.nullable(
       v.looseObject({
@@ -2016,7 +2019,6 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   job_type: v.string(),
   status: jobStatusSchema,
   status_reason: v.nullable(v.string()),
-  detail: v.nullable(v.string()),
   start: v.string(),
   end: v.nullable(v.string()),
   user: v.string(),
@@ -2024,6 +2026,11 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   runner: v.nullable(v.string()),
   parent_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
   step: v.nullable(v.string()),
+  abort_requested: v.boolean(),
+  abandoned_at: v.nullable(v.string()),
+  run_id: v.string(),
+  adopted_at: v.nullable(v.string()),
+  detail: v.nullable(v.string()),
   approval: v.nullable(
     v.looseObject({
       title: v.nullable(v.string()),
@@ -2039,12 +2046,8 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
       forced: v.boolean(),
     }),
   ),
-  abort_requested: v.boolean(),
-  abandoned_at: v.nullable(v.string()),
-  run_id: v.string(),
-  adopted_at: v.nullable(v.string()),
-  schedule: v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() })),
   connected: v.boolean(),
+  schedule: v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() })),
   can: v.optional(jobActionsSchema),
   place: v.optional(
     v.nullable(
@@ -2925,6 +2928,8 @@ export interface Operations {
       name: string
       body: {
         rawFormData?: Record<string, unknown> | null
+        extravars?: Record<string, unknown> | null
+        credentials?: Record<string, unknown> | null
         /** As in a launch */
         files?: Record<string, unknown> | null
         /** Seconds to wait for the sources that the form asks; default 1 */
