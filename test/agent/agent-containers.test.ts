@@ -110,10 +110,13 @@ describe.skipIf(podman === null)('playbooks in containers of podman', () => {
       if (!hello) throw new Error('no agent has said hello')
       const keyFiles = [{ at: ['key'], content: 'a-key-in-memory' }]
       const text = {
+        variables: {},
         extravars: { secret: SECRET, key: '' },
         key_files: keyFiles,
         vault_password: null,
+        vaults: [],
         hidden: [SECRET],
+        origins: ['the job'],
       }
       const binding = { jobId: order.job_id, runId: order.run_id, fingerprint: fingerprintOf(hello.identity_key) }
       const job = controlPlane.offer({

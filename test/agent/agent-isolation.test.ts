@@ -56,10 +56,13 @@ describe('jobs with users of their own', () => {
     const tasks = [...WHO, key, say('{{ key_said.stdout }} {{ s | reverse }} {{ s }}'), waitFor(gate), say('after')]
     const order = orderOf(publish(setting.controlPlane, { 'site.yml': play(...tasks) }))
     const secrets = {
+      variables: {},
       extravars: { s: 'a-canary-of-isolation', key: null },
       key_files: [{ at: ['key'], content: 'the content of a key\n' }],
       vault_password: 'a vault password',
+      vaults: [],
       hidden: ['a-canary-of-isolation'],
+      origins: ['the job'],
     }
     const binding = { jobId: order.job_id, runId: order.run_id, fingerprint: fingerprintOf(said?.identity_key ?? '') }
     const sealed = sealSecrets(JSON.stringify(secrets), said?.sealing_key ?? '', binding)

@@ -272,7 +272,10 @@ describe('describing an unknown job', () => {
   })
 
   test('it cannot have begun in the future, and its output says that it was adopted', async () => {
-    const found = await adopted({ ...described, description: { ...DESCRIPTION, claimed_at: NOW + 5000 } })
+    const found = await adopted({
+      ...described,
+      description: { ...DESCRIPTION, launched: { ...DESCRIPTION.launched, time: NOW + 5000 } },
+    })
     expect(found).toMatchObject({
       start_time: NOW,
       adopted_at: NOW,

@@ -61,7 +61,14 @@ const APPROVAL = {
   subject: { manifest_sha256: null, form_sha256: null },
   forced: false,
 }
-const admin = { username: 'root', type: 'local', groups: [], roles: ['admin'], isAdmin: true } as unknown as Caller
+const admin = {
+  id: 1,
+  username: 'root',
+  type: 'local',
+  groups: [],
+  roles: ['admin'],
+  isAdmin: true,
+} as unknown as Caller
 
 let nodes: Nodes
 beforeAll(async () => {
@@ -104,6 +111,8 @@ function hello(name: string, key = name, tokenHash: string | null = null): JoinR
       host: 'h',
       version: '1',
       contract: 1,
+      speaks: 1,
+      isolation: 'none',
       ansible_version: null,
       max_jobs: 10,
       generation: 1,

@@ -151,9 +151,9 @@ test.each<[string, object, string[]]>([
 })
 
 describe('the control plane that a job belongs to', () => {
-  const [MINE, THEIRS, OLD] = ['a', 'b', 'c'].map((letter) => `SHA256:${letter.repeat(43)}`) as [string, string, string]
+  const [MINE, THEIRS] = ['a', 'b'].map((letter) => `SHA256:${letter.repeat(43)}`) as [string, string]
 
-  function jobOf(service?: string): JobFolder {
+  function jobOf(service: string): JobFolder {
     const parent = mkdtempSync(join(tmpdir(), 'holdfast-owner-'))
     onTestFinished(() => {
       rmSync(parent, { recursive: true })
