@@ -5,6 +5,7 @@ const EVENTS = ['job.ended', 'job.approval', 'runner.request', 'runner.lost', 'r
 const target = {
   id: 3,
   name: 'chat',
+  kind: 'webhook',
   url: 'https://chat.example',
   events: ['job.ended', 'runner.lost'],
   enabled: true,
@@ -43,9 +44,9 @@ describe('targets of notifications', () => {
   it('are listed with their events, and whether they are on', async () => {
     const { run } = await scriptWith(answers)
     expect(cellsOf((await run('notification targets')).stdout)).toEqual([
-      ['id', 'name', 'url', 'events', 'on'],
-      ['3', 'chat', 'https://chat.example', 'job.ended, runner.lost', 'yes'],
-      ['4', 'chat', 'https://chat.example', '-', 'no'],
+      ['id', 'name', 'kind', 'url', 'events', 'on'],
+      ['3', 'chat', 'webhook', 'https://chat.example', 'job.ended, runner.lost', 'yes'],
+      ['4', 'chat', 'webhook', 'https://chat.example', '-', 'no'],
     ])
     expect(JSON.parse((await run('notification targets --json')).stdout)).toEqual(answers['GET /notification-target'])
     const none = await scriptWith({ 'GET /notification-target': listOf() })

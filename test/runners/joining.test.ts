@@ -95,7 +95,7 @@ describe('asking to join', () => {
     await store.write('test.target', (queries) =>
       queries
         .insertInto('notification_target')
-        .values({ ...target, created_at: clock.now(), created_by: 'root' })
+        .values({ kind: 'webhook', ...target, created_at: clock.now(), created_by: 'root' })
         .execute(),
     )
     const identity = newIdentity('edge-1')

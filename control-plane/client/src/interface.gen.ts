@@ -909,6 +909,7 @@ export interface LogoutUrl {
 export interface MadeNotificationTarget {
   id: number
   name: string
+  kind: string
   url: string
   events: string[]
   enabled: boolean
@@ -943,6 +944,8 @@ export interface NewJoinToken {
 
 export interface NewNotificationTarget {
   name: string
+  /** What it gets: webhook: the event as JSON, signed with the secret */
+  kind?: 'webhook' | AnotherWord
   /** http or https, without user and password */
   url: string
   /** What it is told of */
@@ -1018,6 +1021,7 @@ export interface NotificationList {
 export interface NotificationTarget {
   id: number
   name: string
+  kind: string
   url: string
   events: string[]
   enabled: boolean
@@ -1539,6 +1543,7 @@ export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObj
 export const notificationTargetSchema: v.GenericSchema<unknown, NotificationTarget> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
   name: v.string(),
+  kind: v.string(),
   url: v.string(),
   events: v.array(v.string()),
   enabled: v.boolean(),
@@ -1554,6 +1559,7 @@ export const notificationTargetListSchema: v.GenericSchema<unknown, Notification
 export const madeNotificationTargetSchema: v.GenericSchema<unknown, MadeNotificationTarget> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
   name: v.string(),
+  kind: v.string(),
   url: v.string(),
   events: v.array(v.string()),
   enabled: v.boolean(),

@@ -9,9 +9,9 @@ import type { MailSettings } from './mail-settings.js'
 import { createMails } from './mail.js'
 import { type OutboxDependencies, createOutbox } from './outbox.js'
 import { createRunnerWatch } from './runner-watch.js'
+import { createTargetRequests } from './target-requests.js'
 import { createTargets } from './targets.js'
 import { createTelling } from './telling.js'
-import { createWebhooks } from './webhook.js'
 import { createWords } from './words.js'
 
 /** How often a node looks for events to tell and deliveries to send, in milliseconds. */
@@ -53,7 +53,7 @@ export function composeNotifications(ground: Ground, settings: NotificationSetti
     random,
     log,
     meter,
-    webhook: createWebhooks({ store, box, addresses }),
+    webhook: createTargetRequests({ store, box, addresses }),
     mail: createMails(mail),
   })
   const telling = createTelling({ store, clock, words: createWords(settings.publicUrl), newUid })

@@ -10,10 +10,10 @@ import {
   listDeliveries,
   retryDelivery,
 } from '../store/service/notification-deliveries.js'
-import { isoTime } from '../time/clock.js'
 import type { NotificationTarget } from '../store/service/notification-targets.js'
 import type { Store } from '../store/store.js'
 import { MAIL_LANE, TEST_EVENT, laneOf } from './events.js'
+import { kindOf } from './kinds/kinds.js'
 import type { Outbox } from './outbox.js'
 
 /** How many old deliveries one write removes. */
@@ -66,9 +66,10 @@ export function createDeliveries(deps: {
       if (await store.write('notifications.retry', (queries) => retryDelivery(queries, id, now))) return find(id)
       throw new ConflictError('delivery_runs', `The notification ${id} is being sent at the moment`)
     },
-    test({ id, name }) {
+    test(target) {
       const uid = newUid()
-      const body = JSON.stringify({ id: uid, event: TEST_EVENT, time: isoTime(clock.now()) })
+      const { id, name } = target
+      const body = kindOf(target).testBodyOf(uid, clock.now())
       return tryOnce({ uid, lane: laneOf(id), targetId: id, recipient: name, subject: null, body })
     },
     testMail(to) {

@@ -15,6 +15,7 @@ import {
 } from '../store/service/notification-targets.js'
 import { ownerOfTarget } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
+import type { TargetKindName } from './kinds/kinds.js'
 
 /** Most targets. Every event may become one delivery for each of them. */
 const MAX_TARGETS = 50
@@ -22,6 +23,7 @@ const MAX_TARGETS = 50
 /** What an admin sets for a target. */
 export interface TargetWish {
   readonly name: string
+  readonly kind: TargetKindName
   readonly url: string
   /** Undefined: a new target gets a random one, and a target that is changed keeps its own. */
   readonly secret?: string
@@ -29,7 +31,7 @@ export interface TargetWish {
   readonly isEnabled: boolean
 }
 
-/** The targets of webhooks, for admins. */
+/** The targets, for admins. */
 export interface Targets {
   list(): Promise<NotificationTarget[]>
   /** @throws NotFoundError */
@@ -37,7 +39,7 @@ export interface Targets {
   /** @returns the secret, too, if one was made. It is shown only this time. @throws InvalidInputError, ConflictError */
   create(wish: TargetWish, by: string): Promise<{ readonly target: NotificationTarget; readonly secret: string | null }>
   /** @throws NotFoundError, InvalidInputError */
-  change(id: number, wish: Partial<Omit<TargetWish, 'name'>>): Promise<NotificationTarget>
+  change(id: number, wish: Partial<Omit<TargetWish, 'name' | 'kind'>>): Promise<NotificationTarget>
   /** @throws NotFoundError */
   remove(id: number): Promise<void>
 }
@@ -64,10 +66,10 @@ export function createTargets(deps: {
     find,
     async create(wish, by) {
       requireUrl(addresses, wish.url)
-      const { name, url, events, isEnabled } = wish
+      const { name, kind, url, events, isEnabled } = wish
       const made = wish.secret === undefined ? random(32).toString('base64url') : null
       const secret = sealed(wish.secret ?? made ?? '', name)
-      const row = { name, url, secret, events, isEnabled, createdAt: clock.now(), createdBy: by }
+      const row = { name, kind, url, secret, events, isEnabled, createdAt: clock.now(), createdBy: by }
       const target = await store.write('notifications.target', async (queries) => {
         // Counted here, because no other request can add a target between this and the commit.
         if ((await countTargets(queries)) >= MAX_TARGETS) {

@@ -10,6 +10,7 @@ import {
 import { type NotificationTarget, listTargets } from '../store/service/notification-targets.js'
 import type { Queries, Store } from '../store/store.js'
 import { MAIL_LANE, laneOf } from './events.js'
+import { kindOf } from './kinds/kinds.js'
 import { type NotificationWords, eventNameOf } from './words.js'
 
 /** Most events that one transaction turns into deliveries. */
@@ -38,7 +39,7 @@ export function createTelling({ store, clock, words, newUid }: TellingDependenci
       .filter((target) => wants(target, event))
       .map((target) => {
         const uid = newUid()
-        const body = words.bodyOf(uid, event, at)
+        const body = kindOf(target).bodyOf({ uid, event, at, words })
         const { id: targetId, name: recipient } = target
         return { ...common, uid, lane: laneOf(targetId), targetId, recipient, subject: null, body }
       })

@@ -186,7 +186,7 @@ test('a form says who gets mails when its jobs are approved, rejected and remove
   const [approved, rejected] = [await put(), await put()]
   const act = async (method: string, path: string) =>
     expect((await server.call(method, path, { token: server.admin })).status).toBe(200)
-  await act('POST', `/job/${approved}/approve`)
+  await act('POST', `/job/${approved}/approve?force=true`)
   await act('POST', `/job/${rejected}/reject`)
   await act('DELETE', `/job/${rejected}`)
   expect((await look(server)).map(({ event, job_id, recipient }) => [event, job_id, recipient])).toEqual([

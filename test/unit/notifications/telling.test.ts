@@ -60,6 +60,7 @@ const putTarget = (name: string, events: readonly string[], isEnabled = true) =>
   store.write('test', (queries) =>
     insertTarget(queries, {
       name,
+      kind: 'webhook',
       url: 'https://a.example',
       secret: Buffer.alloc(1),
       events,

@@ -40,6 +40,7 @@ const withTarget = (queries: Queries) =>
     .insertInto('notification_target')
     .values({
       name: 'chat',
+      kind: 'webhook',
       url: 'https://chat',
       secret: Buffer.from('x'),
       events: '[]',

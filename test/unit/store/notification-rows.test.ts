@@ -40,6 +40,7 @@ beforeEach(async () => {
 
 const TARGET = {
   name: 'chat',
+  kind: 'webhook',
   url: 'https://chat',
   secret: Buffer.from('s'),
   events: ['ended'],

@@ -50,7 +50,16 @@ const putTarget: Put = async (queries, secret, name) =>
   (
     await queries
       .insertInto('notification_target')
-      .values({ name, url: 'https://x', secret, events: '[]', enabled: 1, created_at: 1, created_by: 'ann' })
+      .values({
+        name,
+        kind: 'webhook',
+        url: 'https://x',
+        secret,
+        events: '[]',
+        enabled: 1,
+        created_at: 1,
+        created_by: 'ann',
+      })
       .returning('id')
       .executeTakeFirstOrThrow()
   ).id

@@ -272,6 +272,7 @@ CREATE TABLE "notification_event" ("id" integer primary key autoincrement,
 
 CREATE TABLE "notification_target" ("id" integer primary key autoincrement,
   "name" text not null unique,
+  "kind" text not null,
   "url" text not null,
   "secret" blob not null,
   "events" text not null,

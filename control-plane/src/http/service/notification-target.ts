@@ -4,6 +4,7 @@ import { shownName } from '../../auth/sessions/shown-name.js'
 import { isoTime } from '../../time/clock.js'
 import type { Deliveries } from '../../notifications/deliveries.js'
 import { TARGET_EVENTS } from '../../notifications/events.js'
+import { TARGET_KINDS, TARGET_KIND_NAMES } from '../../notifications/kinds/kinds.js'
 import type { Targets } from '../../notifications/targets.js'
 import type { NotificationTarget as StoredTarget } from '../../store/service/notification-targets.js'
 import { noteAudit } from '../route/audit-hook.js'
@@ -26,9 +27,14 @@ const changeable = {
   enabled: Type.Boolean({ description: 'False: it is told of nothing' }),
 }
 
+const Kind = Type.Enum(TARGET_KIND_NAMES, {
+  description: `What it gets: ${TARGET_KIND_NAMES.map((name) => TARGET_KINDS[name].about).join('; ')}`,
+})
+
 const NewTarget = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9._ -]*$' }),
+    kind: Type.Optional(Kind),
     url: changeable.url,
     events: Events,
     secret: Type.Optional(changeable.secret),
@@ -45,6 +51,7 @@ const TargetChange = Type.Partial(Type.Object(changeable), {
 const fields = {
   id: Type.Integer(),
   name: Type.String(),
+  kind: Type.String(),
   url: Type.String(),
   events: Type.Array(Type.String()),
   enabled: Type.Boolean(),
@@ -96,9 +103,9 @@ export function notificationTargetRoutes({ targets, deliveries }: TargetRouteDep
         },
       },
       async (request) => {
-        const { enabled: isEnabled = true, ...wish } = request.body
+        const { enabled: isEnabled = true, kind = TARGET_KIND_NAMES[0], ...wish } = request.body
         noteAudit(request, { name: wish.name })
-        const { target, secret } = await targets.create({ ...wish, isEnabled }, shownName(adminOf(request)))
+        const { target, secret } = await targets.create({ ...wish, kind, isEnabled }, shownName(adminOf(request)))
         return secret === null ? shown(target) : { ...shown(target), secret }
       },
     )
@@ -169,7 +176,7 @@ function oneTargetRoutes({ targets, deliveries }: TargetRouteDependencies): Fast
 }
 
 /** Field by field, so that the secret cannot get into the answer. */
-function shown({ id, name, url, events, isEnabled, createdAt, createdBy }: StoredTarget): Static<typeof Target> {
+function shown({ id, name, kind, url, events, isEnabled, createdAt, createdBy }: StoredTarget): Static<typeof Target> {
   const made = { created_at: isoTime(createdAt), created_by: createdBy }
-  return { id, name, url, events: [...events], enabled: isEnabled, ...made }
+  return { id, name, kind, url, events: [...events], enabled: isEnabled, ...made }
 }

@@ -1,10 +1,12 @@
 import type { Generated } from 'kysely'
 import type { Fixed } from './fixed.js'
 
-/** The web addresses to which webhooks go. */
+/** The web addresses that are told of events. */
 export interface NotificationTargetTable {
   id: Generated<number>
   name: Fixed<string>
+  /** What it gets, and in which form, such as `webhook`. */
+  kind: Fixed<string>
   url: string
   /** The secret that signs the webhooks. It is encrypted and bound to the name of the target. */
   secret: Buffer

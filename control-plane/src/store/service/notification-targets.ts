@@ -4,10 +4,12 @@ import { Compile } from 'typebox/compile'
 import type { NotificationTargetTable } from '../schema/notifications.js'
 import type { Queries } from '../store.js'
 
-/** A web address to which webhooks go. */
+/** A web address that is told of events. */
 export interface NotificationTarget {
   readonly id: number
   readonly name: string
+  /** What it gets, and in which form (`notifications/kinds`). */
+  readonly kind: string
   readonly url: string
   /** Encrypted. */
   readonly secret: Buffer
@@ -43,13 +45,14 @@ export async function insertTarget(
   queries: Queries,
   target: Omit<NotificationTarget, 'id'>,
 ): Promise<NotificationTarget | null> {
-  const { name, url, secret, events, isEnabled, createdAt, createdBy } = target
+  const { name, kind, url, secret, events, isEnabled, createdAt, createdBy } = target
   const taken = await queries.selectFrom('notification_target').select('id').where('name', '=', name).executeTakeFirst()
   if (taken) return null
   const row = await queries
     .insertInto('notification_target')
     .values({
       name,
+      kind,
       url,
       secret,
       events: JSON.stringify(events),
@@ -99,6 +102,7 @@ function parseTarget(row: Selectable<NotificationTargetTable>): NotificationTarg
   return {
     id: row.id,
     name: row.name,
+    kind: row.kind,
     url: row.url,
     secret: row.secret,
     events: names.Parse(JSON.parse(row.events)),

@@ -12,6 +12,7 @@ const EVENTS = ['job.ended', 'job.approval', 'runner.request', 'runner.lost', 'r
 const COLUMNS: readonly Column<NotificationTarget>[] = [
   { title: 'id', value: ({ id }) => id, align: 'right' },
   { title: 'name', value: ({ name }) => name },
+  { title: 'kind', value: ({ kind }) => kind },
   { title: 'url', value: ({ url }) => url },
   { title: 'events', value: ({ events }) => events.join(', ') },
   { title: 'on', value: ({ enabled }) => (enabled ? 'yes' : 'no') },
@@ -28,7 +29,7 @@ const eventOption = {
 const secretLine = (secret: string | undefined) =>
   secret === undefined ? '' : `Its secret, which is shown only now: ${secret}\n`
 
-/** The commands for the addresses that webhooks go to. */
+/** The commands for the addresses that are told of events. */
 export const targetCommands = {
   targets: list({
     describe: 'List the addresses that webhooks go to',
@@ -39,9 +40,9 @@ export const targetCommands = {
   'add-target': act({
     describe: 'Send webhooks to an address; prints the secret that signs them',
     positions: { name: 'What forms call it', url: 'Where the webhooks go' },
-    options: eventOption,
-    ask: ({ client, args: { name, url, event } }) =>
-      client.createNotificationTarget({ body: { name, url, events: event ?? [...EVENTS] } }),
+    options: { ...eventOption, kind: text('What it gets, and in which form; webhook when not given') },
+    ask: ({ client, args: { name, url, event, kind } }) =>
+      client.createNotificationTarget({ body: { name, url, events: event ?? [...EVENTS], ...(kind && { kind }) } }),
     text: ({ id, name, secret }) => `The target ${id} (${name}) was made.\n${secretLine(secret)}`,
   }),
   'change-target': act({

@@ -5,6 +5,7 @@ import { type ColumnTypes, required, withId } from '../../sql/column-types.js'
 export async function createNotifications(database: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await withId(database.schema.createTable('notification_target'), types)
     .addColumn('name', 'text', (column) => column.notNull().unique())
+    .addColumn('kind', 'text', required)
     .addColumn('url', 'text', required)
     .addColumn('secret', types.bytes, required)
     .addColumn('events', 'text', required)
