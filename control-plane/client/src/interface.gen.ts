@@ -41,7 +41,7 @@ export interface AuditList {
   count: number
   records: AuditRecord[]
   /** Id of the database: if it is another one than before, ids may belong to other records now */
-  database: string
+  database?: string
 }
 
 export interface AuditRecord {
@@ -289,9 +289,9 @@ export interface Job {
   /** Stays when the real outcome arrives later */
   abandoned_at: string | null
   /** Random name of the run of the job; it is unique even if a restored database has given the number again */
-  run_id: string
+  run_id?: string
   /** When the job was adopted: it was made from what its runner had, because the database did not know it */
-  adopted_at: string | null
+  adopted_at?: string | null
   /** What the status does not say, such as missing events */
   detail: string | null
   approval: {
@@ -318,9 +318,9 @@ export interface Job {
     forced: boolean
   } | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
-  connected: boolean
+  connected?: boolean
   /** The schedule that started it; null: a person or its parent job started it */
-  schedule: {
+  schedule?: {
     id: number
     name: string
   } | null
@@ -743,9 +743,9 @@ export interface JobRecord {
   /** Stays when the real outcome arrives later */
   abandoned_at: string | null
   /** Random name of the run of the job; it is unique even if a restored database has given the number again */
-  run_id: string
+  run_id?: string
   /** When the job was adopted: it was made from what its runner had, because the database did not know it */
-  adopted_at: string | null
+  adopted_at?: string | null
   /** What the status does not say, such as missing events */
   detail: string | null
   approval: {
@@ -772,9 +772,9 @@ export interface JobRecord {
     forced: boolean
   } | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
-  connected: boolean
+  connected?: boolean
   /** The schedule that started it; null: a person or its parent job started it */
-  schedule: {
+  schedule?: {
     id: number
     name: string
   } | null
@@ -1063,7 +1063,7 @@ export interface OutputIndex {
   step: number
   generation: number
   /** As the header X-Run-Id of the output */
-  run_id: string
+  run_id?: string
   /** For each multiple of step: the byte, and the number of line ends before it */
   points: number[][]
 }
@@ -1165,7 +1165,7 @@ export interface Runner {
   contract: number
   ansible_version: string | null
   /** How it keeps jobs apart: none, user, or user (not available) */
-  isolation: string
+  isolation?: string
   /** Playbooks at the same time, 0 = no limit: the number that an admin set, or else that of the agent */
   max_jobs: number
   /** What the agent says */
@@ -1181,7 +1181,7 @@ export interface Runner {
   last_seen: string
   description: string
   /** Who marked the request, so that it stays listed when the runner that asks has left */
-  kept_by: string | null
+  kept_by?: string | null
   /** Another process that used the same identity was refused; its address, if that is known */
   clone: {
     seen_at: string
@@ -1522,7 +1522,7 @@ export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseO
 export const auditListSchema: v.GenericSchema<unknown, AuditList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(auditRecordSchema),
-  database: v.string(),
+  database: v.optional(v.string()),
 })
 
 export const auditVerificationSchema: v.GenericSchema<unknown, AuditVerification> = v.looseObject({
@@ -1940,8 +1940,8 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   step: v.nullable(v.string()),
   abort_requested: v.boolean(),
   abandoned_at: v.nullable(v.string()),
-  run_id: v.string(),
-  adopted_at: v.nullable(v.string()),
+  run_id: v.optional(v.string()),
+  adopted_at: v.optional(v.nullable(v.string())),
   detail: v.nullable(v.string()),
   approval: v.nullable(
     v.looseObject({
@@ -1958,8 +1958,8 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
       forced: v.boolean(),
     }),
   ),
-  connected: v.boolean(),
-  schedule: v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() })),
+  connected: v.optional(v.boolean()),
+  schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
   place: v.optional(
     v.nullable(
       v.looseObject({
@@ -2034,8 +2034,8 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   step: v.nullable(v.string()),
   abort_requested: v.boolean(),
   abandoned_at: v.nullable(v.string()),
-  run_id: v.string(),
-  adopted_at: v.nullable(v.string()),
+  run_id: v.optional(v.string()),
+  adopted_at: v.optional(v.nullable(v.string())),
   detail: v.nullable(v.string()),
   approval: v.nullable(
     v.looseObject({
@@ -2052,8 +2052,8 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
       forced: v.boolean(),
     }),
   ),
-  connected: v.boolean(),
-  schedule: v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() })),
+  connected: v.optional(v.boolean()),
+  schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
   can: v.optional(jobActionsSchema),
   place: v.optional(
     v.nullable(
@@ -2245,7 +2245,7 @@ export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseO
   lines: v.pipe(v.number(), v.safeInteger()),
   step: v.pipe(v.number(), v.safeInteger()),
   generation: v.pipe(v.number(), v.safeInteger()),
-  run_id: v.string(),
+  run_id: v.optional(v.string()),
   points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
 })
 
@@ -2429,7 +2429,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
-  isolation: v.string(),
+  isolation: v.optional(v.string()),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),
@@ -2441,7 +2441,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   approved_by: v.nullable(v.string()),
   last_seen: v.string(),
   description: v.string(),
-  kept_by: v.nullable(v.string()),
+  kept_by: v.optional(v.nullable(v.string())),
   clone: v.nullable(v.looseObject({ seen_at: v.string(), host: v.nullable(v.string()), ip: v.nullable(v.string()) })),
 })
 

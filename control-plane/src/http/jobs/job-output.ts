@@ -51,10 +51,13 @@ const STATE_HEADERS: HeaderSchemas = {
   'X-Output-Generation': Type.Integer({
     description: 'Goes up when the output begins again; bytes of different generations do not belong together',
   }),
-  'X-Run-Id': Type.String({
-    description:
-      'The run to which the bytes belong: after a restore of the database a number may belong to another job',
-  }),
+  // Optional in the document, so that a newer client understands an older service.
+  'X-Run-Id': Type.Optional(
+    Type.String({
+      description:
+        'The run to which the bytes belong: after a restore of the database a number may belong to another job',
+    }),
+  ),
 }
 
 const RULES =
@@ -75,7 +78,7 @@ const Index = Type.Object(
     lines: Type.Integer({ description: 'Number of line ends' }),
     step: Type.Integer({ description: 'Bytes between two points' }),
     generation: Type.Integer(),
-    run_id: Type.String({ description: 'As the header X-Run-Id of the output' }),
+    run_id: Type.Optional(Type.String({ description: 'As the header X-Run-Id of the output' })),
     points: Type.Array(Type.Array(Type.Integer()), {
       description: 'For each multiple of step: the byte, and the number of line ends before it',
     }),

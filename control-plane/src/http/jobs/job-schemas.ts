@@ -49,13 +49,16 @@ const recordFields = {
   ...FIELD_SCHEMAS,
   detail: nullable(Type.String({ description: 'What the status does not say, such as missing events' })),
   approval: nullable(Approval),
-  connected: Type.Boolean({
-    description: 'The runner of the job is connected and has it: an abandoned job then still runs',
-  }),
-  schedule: nullable(
-    Type.Object(
-      { id: Type.Integer(), name: Type.String() },
-      { description: 'The schedule that started it; null: a person or its parent job started it' },
+  // Optional in the document, so that a newer client understands an older service.
+  connected: Type.Optional(
+    Type.Boolean({ description: 'The runner of the job is connected and has it: an abandoned job then still runs' }),
+  ),
+  schedule: Type.Optional(
+    nullable(
+      Type.Object(
+        { id: Type.Integer(), name: Type.String() },
+        { description: 'The schedule that started it; null: a person or its parent job started it' },
+      ),
     ),
   ),
 }

@@ -25,7 +25,9 @@ export const RunnerRecord = Type.Object(
     version: Type.String(),
     contract: Type.Integer(),
     ansible_version: nullable(Type.String()),
-    isolation: Type.String({ description: 'How it keeps jobs apart: none, user, or user (not available)' }),
+    isolation: Type.Optional(
+      Type.String({ description: 'How it keeps jobs apart: none, user, or user (not available)' }),
+    ),
     max_jobs: Type.Integer({
       description: 'Playbooks at the same time, 0 = no limit: the number that an admin set, or else that of the agent',
     }),
@@ -39,10 +41,12 @@ export const RunnerRecord = Type.Object(
     approved_by: nullable(Type.String()),
     last_seen: Type.String(),
     description: Type.String(),
-    kept_by: nullable(
-      Type.String({
-        description: 'Who marked the request, so that it stays listed when the runner that asks has left',
-      }),
+    kept_by: Type.Optional(
+      nullable(
+        Type.String({
+          description: 'Who marked the request, so that it stays listed when the runner that asks has left',
+        }),
+      ),
     ),
     clone: nullable(
       Type.Object(

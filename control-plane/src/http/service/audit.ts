@@ -70,9 +70,12 @@ const VerifyQuery = Type.Object({
 const AuditList = Type.Object(
   {
     ...listOf(AuditRecord).properties,
-    database: Type.String({
-      description: 'Id of the database: if it is another one than before, ids may belong to other records now',
-    }),
+    // Optional in the document, so that a newer client understands an older service.
+    database: Type.Optional(
+      Type.String({
+        description: 'Id of the database: if it is another one than before, ids may belong to other records now',
+      }),
+    ),
   },
   { title: 'AuditList' },
 )

@@ -146,8 +146,13 @@ export function launchColumns(body: Readonly<Record<string, unknown>>): Partial<
   return Object.fromEntries(set) as Partial<NewJob>
 }
 
+/** Fields that are optional in the document, so that a newer client understands an older service. */
+const LATER: ReadonlySet<FieldName> = new Set(['run_id', 'adopted_at'])
+
 /** The schemas of the fields in the REST interface. */
-export const FIELD_SCHEMAS = Object.fromEntries(ENTRIES.map(([name, { shown }]) => [name, shown])) as {
+export const FIELD_SCHEMAS = Object.fromEntries(
+  ENTRIES.map(([name, { shown }]) => [name, LATER.has(name) ? Type.Optional(shown) : shown]),
+) as {
   readonly [Name in FieldName]: Fields[Name]['shown']
 }
 

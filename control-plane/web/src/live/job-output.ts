@@ -11,7 +11,13 @@ export function outputOf(id: number): OutputSource {
   })
   return {
     async index(signal) {
-      const { bytes, lines, generation: own, run_id: run, points } = await api.getJobOutputIndex({ id }, { signal })
+      const {
+        bytes,
+        lines,
+        generation: own,
+        run_id: run = '',
+        points,
+      } = await api.getJobOutputIndex({ id }, { signal })
       const generation = generations.of(own, run)
       return { bytes, lines, generation, points: points.map(([byte = 0, line = 0]) => [byte, line] as const) }
     },
