@@ -58,7 +58,7 @@ const APPROVAL = {
   decided_by_type: null,
   decided_by_id: null,
   decided_at: null,
-  subject: { manifest_sha256: null, form_sha256: null },
+  subject: { manifest_sha256: 'a', form_sha256: 'b' },
   forced: false,
 }
 const admin = {

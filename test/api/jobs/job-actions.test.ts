@@ -43,7 +43,7 @@ const ACTIONS: Record<string, Action> = {
     by: 'ann',
     allowedIn: ['running', 'abandoned'],
   },
-  approve: { method: 'POST', path: '/approve', by: 'otto', allowedIn: ['approve'] },
+  approve: { method: 'POST', path: '/approve?force=true', by: 'otto', allowedIn: ['approve'] },
   reject: { method: 'POST', path: '/reject', by: 'otto', allowedIn: ['approve'] },
   relaunch: { method: 'POST', path: '/relaunch', by: 'ann', allowedIn: ENDED },
   delete: { method: 'DELETE', path: '', by: 'ann', allowedIn: ENDED },
