@@ -92,13 +92,20 @@ describe('job list', () => {
 
   it('sends its filters, and --json prints the whole answer', async () => {
     service.addJob()
-    const filters = ['--records', '5', '--user', 'ada', '--user-type', 'ldap', '--runner', 'r1']
+    const of = ['--records', '5', '--user', 'ada', '--user-type', 'ldap', '--runner', 'r1', '--form', 'F']
+    const when = ['--status', 'failed,aborted', '--search', 'disk', '--from', '2026-01-01', '--to', '2026-02-01']
+    const filters = [...of, ...when]
     const { stdout } = await person.run(['job', 'list', '--json', ...filters])
     expect(Object.fromEntries(service.seen.at(-1)?.query ?? [])).toEqual({
       records: '5',
       user: 'ada',
       user_type: 'ldap',
       runner: 'r1',
+      form: 'F',
+      status: 'failed,aborted',
+      q: 'disk',
+      from: '2026-01-01',
+      to: '2026-02-01',
     })
     expect(JSON.parse(stdout)).toMatchObject({ count: 1, records: [{ id: 1, a_field_of_tomorrow: true }] })
   })

@@ -72,8 +72,20 @@ export function interfaceText(document: Document): string {
     '/** How each operation is asked for and what it answers. */',
     'export const operations = {',
     ...operations.map(({ path, method, operation }) => entry(path, method, operation)),
-    '} as const satisfies Readonly<Record<keyof Operations, Operation>>',
+    '} as const satisfies Readonly<Record<keyof Operations, Operation>>\n',
+    '/** The texts by which the answers of operations can be narrowed, each with its sentence. */',
+    'export const narrowings = {',
+    ...operations.flatMap(({ operation }) => narrowing(operation)),
+    '} as const',
   ].join('\n')
+}
+
+/** The parameters of a query that are texts, for programs that offer them to people. */
+function narrowing({ operationId, parameters = [] }: Operation): string[] {
+  const texts = parameters.filter(({ in: place, schema }) => place === 'query' && schema.type === 'string')
+  if (texts.length === 0) return []
+  const members = texts.map(({ name, description = '' }) => `${name}: ${JSON.stringify(description)}`)
+  return [`${operationId}: { ${members.join(', ')} },`]
 }
 
 function declaration(name: string, schema: Schema): string {

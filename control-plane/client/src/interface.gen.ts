@@ -4249,3 +4249,37 @@ export const operations = {
     schema: messageSchema,
   },
 } as const satisfies Readonly<Record<keyof Operations, Operation>>
+
+/** The texts by which the answers of operations can be narrowed, each with its sentence. */
+export const narrowings = {
+  listAudit: { user: 'Only what this user did', action: 'Only this action' },
+  verifyAudit: { hash: 'Of a head that was noted before' },
+  login: { name: 'What that API token is for' },
+  askSignIn: { sign_in: 'Which sign-in of this browser' },
+  getForm: { name: 'Of the form' },
+  listJobs: {
+    user: 'Only the jobs of this user',
+    runner: 'Only the jobs that ran on this runner',
+    status:
+      'Only jobs with one of these, with commas: running,approve,success,failed,warning,aborted,rejected,abandoned',
+    form: 'Only jobs of the form with this name',
+    q: 'Only jobs with this text in form, target, user, runner or reason, or with this number',
+    from: 'Only jobs that started then or later, ISO 8601',
+    to: 'Only jobs that started before, ISO 8601',
+  },
+  getJobEvents: {
+    host: 'Only events of this host',
+    task: 'Only events of tasks of this name',
+    type: 'Only events of this type',
+    outcome:
+      'As status, with one or several of these, with commas: ok,changed,failed,ignored,rescued,skipped,unreachable',
+  },
+  getJobMatrix: {
+    hosts: 'Only these hosts, with commas',
+    tasks: 'Only the tasks with these ids, with commas',
+    outcome:
+      'Only tasks and hosts with one of these, with commas: running,ok,changed,failed,ignored,rescued,skipped,unreachable',
+  },
+  getJobOutputSearch: { q: 'Literal text' },
+  getJobOutputPieces: { host: 'Only what was printed for this host' },
+} as const

@@ -4,6 +4,7 @@ import { durationText, jobSeconds } from '../../../show/time.js'
 import { userName } from '../../../show/user-name.js'
 import { act } from '../../act.js'
 import { recordsOf } from '../../common.js'
+import { narrowedBy, narrowingOptions } from '../../narrowing.js'
 import { text } from '../../options.js'
 
 const JOBS: readonly Column<JobRecord>[] = [
@@ -42,12 +43,15 @@ export const listCommand = act({
   describe: 'List jobs, newest first',
   options: {
     records,
-    user: text('Only the jobs of this user'),
+    ...narrowingOptions('listJobs'),
     'user-type': text('Kind of that user: local (when not given), ldap, azuread or oidc'),
-    runner: text('Only the jobs that ran on this runner'),
   },
-  ask: ({ client, args: { user, userType, runner, ...args } }) =>
-    client.listJobs({ records: recordsOf(args.records), user, user_type: userType, runner }),
+  ask: ({ client, args }) =>
+    client.listJobs({
+      ...narrowedBy('listJobs', args),
+      records: recordsOf(args.records),
+      user_type: args.userType,
+    }),
   text: (jobs, { terminal: { stdout } }) => tableOr('No jobs.', stdout, JOBS, jobs.records),
 })
 
