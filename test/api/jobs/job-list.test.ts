@@ -124,7 +124,7 @@ test('a record is the job without its extra variables and output', async () => {
     'answer.times',
   )
   const { body } = await server.call('GET', '/job?records=1', { token: server.admin })
-  expect(body).toEqual({
+  expect(body).toMatchObject({
     count: 1,
     next: expect.any(Number) as number,
     records: [
@@ -153,6 +153,9 @@ test('a record is the job without its extra variables and output', async () => {
       },
     ],
   })
+  for (const long of ['extravars', 'payload', 'output', 'raw_form_data', 'playbook', 'notifications']) {
+    expect(body).not.toHaveProperty(['records', 0, long])
+  }
 })
 
 test('the newest come first, at most as many as asked for', async () => {

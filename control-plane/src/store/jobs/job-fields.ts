@@ -16,6 +16,8 @@ interface Uses {
   readonly filter?: string
   /** The text search of lists looks into it. */
   readonly isSearched?: true
+  /** It is optional in the document, so that a newer client understands a service that has no such field yet. */
+  readonly isLater?: true
   /** Whoever launches the job may set it, with this schema. The column must be nullable. */
   readonly atLaunch?: TSchema
 }
@@ -83,11 +85,15 @@ export const JOB_FIELDS = {
       description:
         'Random name of the run of the job; it is unique even if a restored database has given the number again',
     }),
+    { isLater: true },
   ),
-  adopted_at: timeOrNull(
-    'adopted_at',
-    'When the job was adopted: it was made from what its runner had, because the database did not know it',
-  ),
+  adopted_at: {
+    ...timeOrNull(
+      'adopted_at',
+      'When the job was adopted: it was made from what its runner had, because the database did not know it',
+    ),
+    isLater: true,
+  },
 }
 
 /** Columns that a list also needs, because other fields are computed from them. */
@@ -146,12 +152,9 @@ export function launchColumns(body: Readonly<Record<string, unknown>>): Partial<
   return Object.fromEntries(set) as Partial<NewJob>
 }
 
-/** Fields that are optional in the document, so that a newer client understands an older service. */
-const LATER: ReadonlySet<FieldName> = new Set(['run_id', 'adopted_at'])
-
 /** The schemas of the fields in the REST interface. */
 export const FIELD_SCHEMAS = Object.fromEntries(
-  ENTRIES.map(([name, { shown }]) => [name, LATER.has(name) ? Type.Optional(shown) : shown]),
+  ENTRIES.map(([name, { shown, isLater }]) => [name, isLater ? Type.Optional(shown) : shown]),
 ) as {
   readonly [Name in FieldName]: Fields[Name]['shown']
 }
