@@ -3,6 +3,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -11,13 +12,12 @@ import {
 } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { readRecords, writeRecords } from '../../control-plane/src/backup/backup-file.js'
 import { filesOf, type PartPlaces, PartWriter } from '../../control-plane/src/backup/parts.js'
 import { type BackupRecord, PARTS } from '../../control-plane/src/backup/records.js'
 import { syncedFiles } from '../support/synced-files.js'
-import { filesBelow } from '../mutate/sources.js'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -40,7 +40,15 @@ function installation(files: Readonly<Record<string, Buffer | string>> = {}) {
     config: [at('config.yaml'), at('categories.yaml')],
     secrets: [at('encryption-secret')],
   }
-  return { root, at, places, paths: () => filesBelow(root, '.') }
+  return { root, at, places, paths: () => filesBelow(root) }
+}
+
+/** All files below a folder, by their paths from there. */
+function filesBelow(root: string): string[] {
+  return readdirSync(root, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .sort()
 }
 
 async function all(records: AsyncIterable<BackupRecord>): Promise<BackupRecord[]> {
