@@ -22,11 +22,9 @@ export interface Page {
   readonly blocks: readonly Block[]
 }
 
-/** Every page, README.md first. docs/interface-coverage.md is generated and has neither commands nor settings. */
+/** Every page, README.md first. */
 export function readPages(): Page[] {
-  const docs = readdirSync(join(ROOT, 'docs')).filter(
-    (name) => name.endsWith('.md') && name !== 'interface-coverage.md',
-  )
+  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
   const others = ['control-plane/client/README.md', 'CONTRIBUTING.md']
   return ['README.md', ...docs.sort().map((name) => `docs/${name}`), ...others].map(readPage)
 }

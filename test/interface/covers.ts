@@ -1,5 +1,5 @@
 import { TestRunner } from 'vitest'
-import type { RuleId } from './rule-book.js'
+import type { RuleId } from './rules.js'
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -10,8 +10,7 @@ declare module 'vitest' {
 
 /**
  * Says which rules of the interface a test shows. It is the first statement of the test, so that only a test that runs says
- * it; `docs/interface-coverage.md` is written from these statements. Not for tests that run beside others of their file
- * (`concurrent`).
+ * it. Not for tests that run beside others of their file (`concurrent`).
  */
 export function covers(...rules: readonly [RuleId, ...RuleId[]]): void {
   const test = TestRunner.getCurrentTest()
