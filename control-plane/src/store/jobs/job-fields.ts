@@ -61,7 +61,7 @@ const textOrNull = (description?: string) => nullable(Type.String(description ==
  * From this table come the columns that a list reads, their check, the record, the schema of the interface with its
  * sentences, the filters and the text search. A new field needs a column (`schema/jobs.ts`, a migration) and an entry.
  */
-export const JOB_FIELDS = {
+const JOB_FIELDS = {
   id: asIs('id', Type.Integer()),
   form: asIs('form', Type.String(), { isSearched: true, filter: 'Only jobs of the form with this name' }),
   target: asIs('target', Type.String({ description: 'The form, or the step or node of a subjob' }), {
