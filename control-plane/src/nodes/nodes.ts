@@ -4,7 +4,22 @@ import type { Timers } from '../time/timers.js'
 import { type Bus, type Post, type PostListener, SILENT_BUS, createBus } from './bus.js'
 import { createPresence } from './presence.js'
 
-/** This node among those that share the database. */
+/**
+ * This node among those that share the database. Nodes decide from the database, which they ask at every request, and
+ * from files of the shared folder. These facts are in the memory of one node only:
+ *
+ * - Open event streams, how many a session has, and AUTH_RATE_LIMIT: each node counts for itself.
+ * - The sockets of runners. The row of a runner names the node that has its socket, and the epoch. Once a newer
+ *   connection is accepted, the older one cannot write. Its node closes it within two seconds.
+ * - The order of decisions about one key. Between nodes each decision is one write that reads the present row.
+ * - What a connection was offered and holds. This is also in the database, or comes with the next inventory.
+ * - The silence of runners. It counts from when a node sees that a runner is connected to no node. The first node whose
+ *   time is over makes the jobs abandoned.
+ * - Passwords of one account are checked one after the other. So each further node may allow one more guess.
+ * - Caches, such as prepared statements and hashes of files. No decision depends on their age.
+ *
+ * Every node does all sweeps. Each of their steps is conditional, so two nodes at once do no harm.
+ */
 export interface Nodes {
   /** The id of this process. With several nodes, every start has a new one. */
   readonly id: string

@@ -39,7 +39,11 @@ export interface IncomingUpload {
   discard(): Promise<void>
 }
 
-/** Takes in the files that users upload for file fields. */
+/**
+ * Takes in the files that users upload for file fields. An upload is a row and a file. The file is written before the row,
+ * and the row is removed before the file. A description from a client only names a row: sizes, names and paths come from
+ * the row and the disk.
+ */
 export interface Uploads {
   /**
    * Begins an upload.

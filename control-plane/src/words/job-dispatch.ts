@@ -2,7 +2,8 @@ import type { JobStatus } from './job-status.js'
 
 /**
  * Where a job is on its way to a runner. `parked`: it is not on its way yet, because it waits for an approval, or for a
- * free place in its group. `driven`: a parent job, which never goes to a runner. `done`: it has ended.
+ * free place in its group. `driven`: a parent job, which never goes to a runner. `done`: it has ended. Runners are
+ * offered only queued jobs. Only these fail for waiting too long. A parked or driven job is not abandoned.
  */
 export const DISPATCHES = ['parked', 'queued', 'offered', 'claimed', 'driven', 'done'] as const
 /** One of {@link DISPATCHES}. */

@@ -79,7 +79,11 @@ const DATABASE_FAILURES: Readonly<Record<string, string>> = {
 
 const INTERNAL: Failure = { status: 500, code: 'internal', error: 'Something went wrong inside the service' }
 
-/** Gives every error answer the form `{error, code, details?}`. */
+/**
+ * Gives every error answer the form `{error, code, details?}`. Node.js would answer some requests by itself and in another
+ * form: bytes that are not HTTP, an unknown `Expect`, an upgrade to another protocol. The functions below and
+ * `upgrades.ts` answer these.
+ */
 export function registerErrorHandling(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((request, reply) => sendError(unknownRoute(), request, reply))

@@ -27,7 +27,7 @@ export function connectionsFor(presence: RunnerPresence, jobs: readonly HeldRow[
 
 /**
  * Whether the runner of a job has it now. A connection alone does not tell that. The runner must have named the job on
- * this very connection.
+ * this very connection. So nothing has to be cleaned up when a connection or a node goes away.
  */
 export function isConnected(job: HeldRow, connections: Connections): boolean {
   return mayBeHeld(job) && job.runner_id !== null && connections.get(job.runner_id) === job.held_epoch
