@@ -1,13 +1,16 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { InterfaceReporter } from './test/interface/reporter.js'
 import { threadsRunTheBuild } from './test/support/build-setup.js'
 import { FailureList } from './test/support/failure-list.js'
 import { LongestFirst } from './test/support/longest-first.js'
+import { LEFT_OUT_OF_SHORT_RUN } from './test/support/short-share.js'
 
 export default defineConfig({
   plugins: [threadsRunTheBuild],
   test: {
     include: ['test/**/*.test.ts'],
+    // `scripts/test` without --all says so.
+    exclude: [...configDefaults.exclude, ...(process.env.HOLDFAST_SHORT_RUN === '1' ? LEFT_OUT_OF_SHORT_RUN : [])],
     // Every answer of the interface, in every test, is held against its OpenAPI document.
     setupFiles: ['test/support/contract-setup.ts'],
     // Today's sources are built; a database server and packages wait for the tests that ask for them.

@@ -31,6 +31,7 @@ export class InterfaceReporter implements Reporter {
 
   /** Whether every test of the suite was to run. */
   private async isWhole(vitest: Vitest): Promise<boolean> {
+    if (process.env.HOLDFAST_SHORT_RUN === '1') return false
     const { testNamePattern, shard, tagsFilter } = vitest.config
     if (testNamePattern !== undefined || shard !== undefined || (tagsFilter?.length ?? 0) > 0) return false
     const all = await vitest.globTestSpecifications()

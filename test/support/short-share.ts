@@ -1,0 +1,29 @@
+/**
+ * What `scripts/test` leaves out and `scripts/test --all` runs, as patterns of files. These tests wait most of their time,
+ * for real systems, real programs or real faults. For each kind of them the short run keeps those that find most.
+ */
+export const LEFT_OUT_OF_SHORT_RUN: readonly string[] = [
+  'test/systemd/**',
+  'test/containers/**',
+  'test/model/**',
+  allBut('test/scripts', 'scripts'),
+  allBut(
+    'test/chaos',
+    'abort-before-start',
+    'agent-restarts',
+    'commits',
+    'hostile-control-plane',
+    'lost-tail',
+    'poison',
+  ),
+  'test/chaos/kit/**',
+  allBut('test/e2e', 'credential-requests', 'job-requests', 'multistep', 'playbook-job'),
+  allBut('test/agent', 'agent-join', 'agent-run', 'agent-signals', 'settings'),
+  allBut('test/browser', 'form-fields', 'job-actions', 'jobs-list', 'sign-in'),
+  allBut('test/browser/log', 'reading'),
+]
+
+/** The test files of a folder without some of them. */
+function allBut(folder: string, ...kept: readonly string[]): string {
+  return `${folder}/!(${kept.join('|')}).test.ts`
+}
