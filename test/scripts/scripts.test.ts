@@ -29,11 +29,14 @@ function runScript(name: string, args: readonly string[], environment: NodeJS.Pr
   })
 }
 
-it.each(['setup', 'demo', 'test', 'chaos', 'fuzz'])('scripts/%s --help says what it does', async (name) => {
-  const { code, stdout } = await runScript(name, ['--help'])
-  expect(code).toBe(0)
-  expect(stdout).toMatch(new RegExp(`^Usage: scripts/${name}`))
-})
+it.each(['setup', 'demo', 'test', 'chaos', 'fuzz', 'regressions'])(
+  'scripts/%s --help says what it does',
+  async (name) => {
+    const { code, stdout } = await runScript(name, ['--help'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(new RegExp(`^Usage: scripts/${name}`))
+  },
+)
 
 it('scripts/demo knows its options', async () => {
   const { code, stderr } = await runScript('demo', ['--kepp'])
