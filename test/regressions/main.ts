@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { ROOT } from '../support/product.js'
 import { type Copy, createCopy } from './copy.js'
 import { type Regression, readRegressions } from './regression.js'
-import { runTest } from './run-test.js'
+import { type Verdict, runTest } from './run-test.js'
 
 const USAGE = `Usage: scripts/regressions [--list] [--tests FILE,FILE] [--unpatched] [NAME...]
 
@@ -74,17 +74,17 @@ function removeCopy(): void {
 
 type Outcome = 'found' | 'found by some' | 'NOT FOUND' | 'known as not found' | 'does not apply' | 'does not build'
 
-/** Runs test files one after the other. @returns those that did not fail */
-async function unfailed(made: Copy, files: readonly string[]): Promise<string[]> {
-  const left: string[] = []
+/** Runs test files one after the other. @returns those that ended in this way */
+async function endedAs(kind: Verdict['kind'], made: Copy, files: readonly string[]): Promise<string[]> {
+  const ended: string[] = []
   for (const file of files) {
     const began = Date.now()
     const verdict = await runTest(made, file)
-    if (verdict.kind !== 'failed') left.push(file)
+    if (verdict.kind === kind) ended.push(file)
     const said = verdict.kind === 'failed' ? ` (${verdict.said.slice(0, 300)})` : ''
     process.stdout.write(`    ${verdict.kind}: ${file} in ${seconds(began)} s${said}\n`)
   }
-  return left
+  return ended
 }
 
 async function outcomeOf(regression: Regression, tests: readonly string[] | null): Promise<Outcome> {
@@ -96,8 +96,8 @@ async function outcomeOf(regression: Regression, tests: readonly string[] | null
     if (refused !== null) return said('does not apply', refused)
     const broken = copy.build()
     if (broken !== null) return said('does not build', broken)
-    const left = await unfailed(copy, files)
-    return left.length === 0 ? 'found' : left.length < files.length ? 'found by some' : 'NOT FOUND'
+    const failed = await endedAs('failed', copy, files)
+    return failed.length === files.length ? 'found' : failed.length > 0 ? 'found by some' : 'NOT FOUND'
   } finally {
     removeCopy()
   }
@@ -129,8 +129,8 @@ async function runUnpatched({ chosen, tests }: Options): Promise<boolean> {
   try {
     const broken = copy.build()
     if (broken !== null) throw new Error(`the product does not build:\n${broken}`)
-    const passed = await unfailed(copy, files)
-    process.stdout.write(`\n${files.length} test files: ${passed.length} did not fail\n`)
+    const passed = await endedAs('passed', copy, files)
+    process.stdout.write(`\n${files.length} test files: ${passed.length} passed\n`)
     return passed.length === files.length
   } finally {
     removeCopy()
