@@ -182,11 +182,11 @@ describe('the variables of a job with a user of its own', () => {
 
 describe('the files of such a job', () => {
   test('are given to its user, and to nobody else', async () => {
-    const files = { 'extravars.yml': '600', 'extravars.json': '600', 'other.json': '644' }
+    const files = { 'extravars.yml': '600', 'other.json': '644' }
     const folders = { work: '700', uploads: '700', keys: '755' }
     expect(await call('prepare', Object.keys(files), Object.keys(folders))).toEqual({
       modes: { ...files, ...folders },
-      handed: ['work', 'uploads', 'extravars.yml', 'extravars.json'].map((name) => [name, true, true]),
+      handed: ['work', 'uploads', 'extravars.yml'].map((name) => [name, true, true]),
       // What a first try has left is removed before the second one.
       done: [
         ['prepare', '/its/home'],

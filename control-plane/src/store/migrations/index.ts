@@ -72,14 +72,18 @@ export async function schemaState(database: Kysely<Database>, steps = MIGRATIONS
 /** The names of the steps that were done; null: the tables were never made. */
 async function stepsDone(database: Kysely<Database>): Promise<readonly string[] | null> {
   try {
-    const { rows } = await sql<{ name: string }>`select name from ${sql.table(STEPS_TABLE)} order by name`.execute(
-      database,
-    )
-    return rows.map((row) => row.name)
-  } catch (error) {
+    return await readSteps(database)
+  } catch {
     // The two databases have different errors for a missing table. So the database is asked for its tables.
     const tables = await database.introspection.getTables({ withInternalKyselyTables: true })
-    if (tables.some((table) => table.name === STEPS_TABLE)) throw error
-    return null
+    // Another node may have made the table since. Any other error comes again.
+    return tables.some((table) => table.name === STEPS_TABLE) ? readSteps(database) : null
   }
+}
+
+async function readSteps(database: Kysely<Database>): Promise<readonly string[]> {
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(STEPS_TABLE)} order by name`.execute(
+    database,
+  )
+  return rows.map((row) => row.name)
 }
