@@ -145,7 +145,7 @@ describe('holdfast notification', () => {
     )?.[1]
     expect(id, made.stdout + made.stderr).toBeDefined()
     expect((await run('notification', 'targets')).stdout).toMatch(
-      /chat +https:\/\/hooks\.invalid\/chat +job\.ended +yes/,
+      /chat +webhook +https:\/\/hooks\.invalid\/chat +job\.ended +yes/,
     )
     const changed = await run(
       'notification',
