@@ -278,6 +278,8 @@ export interface Job {
   status: JobStatus
   /** Why it failed, was aborted or abandoned */
   status_reason: string | null
+  /** What the status does not say, such as missing events */
+  detail: string | null
   start: string
   end: string | null
   user: string
@@ -285,15 +287,6 @@ export interface Job {
   runner: string | null
   parent_id: number | null
   step: string | null
-  abort_requested: boolean
-  /** Stays when the real outcome arrives later */
-  abandoned_at: string | null
-  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
-  run_id?: string
-  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
-  adopted_at?: string | null
-  /** What the status does not say, such as missing events */
-  detail: string | null
   approval: {
     title: string | null
     /** With the markup (HTML) of its author. Values are text: they are escaped */
@@ -317,6 +310,13 @@ export interface Job {
     /** It was given although the form or the files had changed since it was asked for */
     forced: boolean
   } | null
+  abort_requested: boolean
+  /** Stays when the real outcome arrives later */
+  abandoned_at: string | null
+  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
+  run_id?: string
+  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
+  adopted_at?: string | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
   connected?: boolean
   /** The schedule that started it; null: a person or its parent job started it */
@@ -732,6 +732,8 @@ export interface JobRecord {
   status: JobStatus
   /** Why it failed, was aborted or abandoned */
   status_reason: string | null
+  /** What the status does not say, such as missing events */
+  detail: string | null
   start: string
   end: string | null
   user: string
@@ -739,15 +741,6 @@ export interface JobRecord {
   runner: string | null
   parent_id: number | null
   step: string | null
-  abort_requested: boolean
-  /** Stays when the real outcome arrives later */
-  abandoned_at: string | null
-  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
-  run_id?: string
-  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
-  adopted_at?: string | null
-  /** What the status does not say, such as missing events */
-  detail: string | null
   approval: {
     title: string | null
     /** With the markup (HTML) of its author. Values are text: they are escaped */
@@ -771,6 +764,13 @@ export interface JobRecord {
     /** It was given although the form or the files had changed since it was asked for */
     forced: boolean
   } | null
+  abort_requested: boolean
+  /** Stays when the real outcome arrives later */
+  abandoned_at: string | null
+  /** Random name of the run of the job; it is unique even if a restored database has given the number again */
+  run_id?: string
+  /** When the job was adopted: it was made from what its runner had, because the database did not know it */
+  adopted_at?: string | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
   connected?: boolean
   /** The schedule that started it; null: a person or its parent job started it */
@@ -1931,6 +1931,7 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   job_type: v.string(),
   status: jobStatusSchema,
   status_reason: v.nullable(v.string()),
+  detail: v.nullable(v.string()),
   start: v.string(),
   end: v.nullable(v.string()),
   user: v.string(),
@@ -1938,11 +1939,6 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   runner: v.nullable(v.string()),
   parent_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
   step: v.nullable(v.string()),
-  abort_requested: v.boolean(),
-  abandoned_at: v.nullable(v.string()),
-  run_id: v.optional(v.string()),
-  adopted_at: v.optional(v.nullable(v.string())),
-  detail: v.nullable(v.string()),
   approval: v.nullable(
     v.looseObject({
       title: v.nullable(v.string()),
@@ -1958,6 +1954,10 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
       forced: v.boolean(),
     }),
   ),
+  abort_requested: v.boolean(),
+  abandoned_at: v.nullable(v.string()),
+  run_id: v.optional(v.string()),
+  adopted_at: v.optional(v.nullable(v.string())),
   connected: v.optional(v.boolean()),
   schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
   place: v.optional(
@@ -2025,6 +2025,7 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   job_type: v.string(),
   status: jobStatusSchema,
   status_reason: v.nullable(v.string()),
+  detail: v.nullable(v.string()),
   start: v.string(),
   end: v.nullable(v.string()),
   user: v.string(),
@@ -2032,11 +2033,6 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   runner: v.nullable(v.string()),
   parent_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
   step: v.nullable(v.string()),
-  abort_requested: v.boolean(),
-  abandoned_at: v.nullable(v.string()),
-  run_id: v.optional(v.string()),
-  adopted_at: v.optional(v.nullable(v.string())),
-  detail: v.nullable(v.string()),
   approval: v.nullable(
     v.looseObject({
       title: v.nullable(v.string()),
@@ -2052,6 +2048,10 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
       forced: v.boolean(),
     }),
   ),
+  abort_requested: v.boolean(),
+  abandoned_at: v.nullable(v.string()),
+  run_id: v.optional(v.string()),
+  adopted_at: v.optional(v.nullable(v.string())),
   connected: v.optional(v.boolean()),
   schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
   can: v.optional(jobActionsSchema),

@@ -39,6 +39,7 @@ const ADDRESS = {
 const TARGET = {
   id: 6,
   name: 'chat',
+  kind: 'webhook',
   url: 'https://chat',
   events: [],
   isEnabled: true,

@@ -47,7 +47,6 @@ const Approval = Type.Object({
 
 const recordFields = {
   ...FIELD_SCHEMAS,
-  detail: nullable(Type.String({ description: 'What the status does not say, such as missing events' })),
   approval: nullable(Approval),
   // Optional in the document, so that a newer client understands an older service.
   connected: Type.Optional(

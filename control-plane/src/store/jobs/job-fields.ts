@@ -70,6 +70,8 @@ const JOB_FIELDS = {
   job_type: word('job_type', JOB_TYPES),
   status: asIs('status', Type.Enum(JOB_STATUSES, { title: 'JobStatus' })),
   status_reason: asIs('status_reason', textOrNull('Why it failed, was aborted or abandoned'), { isSearched: true }),
+  /** What people see also says whether the job still runs (`jobs/read/connected.ts`). */
+  detail: asIs('detail', textOrNull('What the status does not say, such as missing events')),
   start: time('start_time'),
   end: timeOrNull('end_time'),
   user: asIs('user_name', Type.String(), { isSearched: true }),
@@ -77,6 +79,8 @@ const JOB_FIELDS = {
   runner: asIs('runner_name', textOrNull(), { isSearched: true }),
   parent_id: asIs('parent_id', nullable(Type.Integer())),
   step: asIs('step', textOrNull()),
+  /** The interface shows it as an object (`jobs/read/reading.ts`). */
+  approval: asIs('approval', textOrNull()),
   abort_requested: flag('abort_requested'),
   abandoned_at: timeOrNull('abandoned_at', 'Stays when the real outcome arrives later'),
   run_id: asIs(
@@ -98,9 +102,7 @@ const JOB_FIELDS = {
 
 /** Columns that a list also needs, because other fields are computed from them. */
 const OTHER_COLUMNS = {
-  detail: textOrNull(),
   runner_id: nullable(Type.Integer()),
-  approval: textOrNull(),
   schedule_id: nullable(Type.Integer()),
   schedule_name: textOrNull(),
   held_epoch: nullable(Type.Integer()),
