@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { FIRST_JOB_USER } from '../support/job-users.js'
 import { orderOf, play, publish, say } from './playbooks.js'
 import { createSetting, exactEnd } from './setting.js'
+import { waitFor } from '../support/wait.js'
 import { waitUntil } from './waiting.js'
 
 /** Real accounts of this host, for which the list of users has other homes than their jobs get. */
@@ -17,7 +18,17 @@ function addAccount(name: string, home: string): void {
   execFileSync('useradd', ['--uid', uid, '-K', 'UID_MAX=4000000000', '--user-group', ...places, name], {
     stdio: 'pipe',
   })
-  onTestFinished(() => void execFileSync('userdel', [name], { stdio: 'pipe' }))
+  // A process of the last job may still be ending.
+  onTestFinished(async () => void (await waitFor(`the account ${name} to be removed`, () => isRemoved(name))))
+}
+
+function isRemoved(name: string): boolean {
+  try {
+    execFileSync('userdel', [name], { stdio: 'pipe' })
+    return true
+  } catch {
+    return false
+  }
 }
 
 describe.skipIf(process.getuid?.() !== 0)('accounts of the host that have other homes', () => {
