@@ -14,6 +14,7 @@ fields:
   - { name: pin, type: password, required: true }
   - { name: again, type: password, sameAs: pin }
   - { name: shown, type: expression, runLocal: true, expression: "'pin is ' + '$(pin)'" }
+  - { name: login, type: text, asCredential: true }
   - { name: people, type: number, minValue: 1, model: order.people }
 `
 const HIDDEN = 'name: hidden\ntype: ansible\nplaybook: x.yml\nroles: [nobody]\nfields: []\n'
@@ -96,6 +97,15 @@ test('one user may evaluate four forms at a time, and each that ends makes room'
   }
   expect(many.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(4)
   expect((await server.call('POST', '/forms/shop/evaluate', { token: ann, json })).status).toBe(200)
+})
+
+test('a value that names very many credentials is refused before they are looked up', async () => {
+  const login = Array.from({ length: 100_000 }, (_, index) => `c${index}`).join()
+  const json = { rawFormData: { pin: 'x', login } }
+  for (const path of ['/forms/shop/evaluate', '/job']) {
+    const answer = await server.call('POST', path, { token: ann, json: { ...json, formName: 'shop' } })
+    expect([answer.status, answer.body.code]).toEqual([422, 'too_many_credentials'])
+  }
 })
 
 test('passwords never come back, not even inside of other values', async () => {

@@ -1,5 +1,6 @@
 import type { Credentials } from '../../credentials/stored/credentials.js'
 import { namesInList } from '../../credentials/job/needs.js'
+import { RefusedValuesError } from '../../errors.js'
 import type { JobSettings } from '../../forms/form.js'
 import type { PlainObject } from '../../forms/values/plain.js'
 import type { Queries } from '../../store/store.js'
@@ -39,15 +40,23 @@ export async function readRunners(
   return ({ runner }) => known(found, runner, 'runner')
 }
 
-/** Looks up every credential that a job may ask for, each once. */
+/** Most names of credentials that one job may ask for. Each is looked up. */
+const MAX_CREDENTIALS = 1000
+
+/**
+ * Looks up every credential that a job may ask for, each once.
+ * @throws RefusedValuesError when there are too many names
+ */
 export async function readCredentials(
   credentials: Pick<Credentials, 'has'>,
   sources: CredentialSources,
 ): Promise<JobFacts['hasCredential']> {
-  const found = new Map<string, boolean>()
-  for (const name of textsOf(sources).flatMap(namesInList)) {
-    if (!found.has(name)) found.set(name, await credentials.has(name))
+  const names = new Set(textsOf(sources).flatMap(namesInList))
+  if (names.size > MAX_CREDENTIALS) {
+    throw new RefusedValuesError('too_many_credentials', `A job may name ${MAX_CREDENTIALS} credentials`)
   }
+  const found = new Map<string, boolean>()
+  for (const name of names) found.set(name, await credentials.has(name))
   return (name) => known(found, name, 'credential')
 }
 
