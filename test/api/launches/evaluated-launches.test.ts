@@ -149,6 +149,8 @@ describe.each(['enforce', 'log'] as const)('with LAUNCH_VALIDATION=%s', (mode) =
     await server.writeCredentials(
       'credentials:\n  - { name: known, user: u, password: p }\n  - { name: forbidden, user: u, password: p }\n',
     )
+    // Files that changed just now are read again for each request.
+    server.clock.move(60_000)
     await addRunner(server, 'edge', { isDefault: true })
     await addRunner(server, 'off', { enabled: false })
     await addRunner(server, 'far')
@@ -197,6 +199,16 @@ describe.each(['enforce', 'log'] as const)('with LAUNCH_VALIDATION=%s', (mode) =
     return outcome.problem === null ? 'a job' : 'a job that fails'
   }
 
+  /** The job and all that it started are over: a group counts them until then. */
+  async function ended(id: number) {
+    await expect
+      .poll(async () => {
+        const { body: job } = await server.call('GET', `/job/${id}?output=false`, { token: server.admin })
+        return job.end
+      })
+      .not.toBeNull()
+  }
+
   /** The job has the variables, the runner and the reason that were told. */
   async function comparedJob(id: number, { body: { runs } }: Answer) {
     const { body: job } = await server.call('GET', `/job/${id}?output=false`, { token: server.admin })
@@ -239,6 +251,7 @@ describe.each(['enforce', 'log'] as const)('with LAUNCH_VALIDATION=%s', (mode) =
   ) {
     await post(`/job/${id}/abort`, 'admin', {})
     await post(`/job/${id}/reject`, 'admin', {})
+    await ended(id)
     const isPlain = Object.keys(credentials).length === 0 && !('pin' in rawFormData) && !('login' in rawFormData)
     const isChecked = mode === 'enforce' && !('strange' in rawFormData) && Object.keys(extravars).length === 0
     if (!isPlain || !isChecked) return
