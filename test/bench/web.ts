@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { startChromium } from '../browser/kit/chromium.js'
@@ -43,6 +43,7 @@ export async function measureWeb(runs: number, database: 'sqlite' | 'postgres', 
     const paint = await measurePaint(browser, product.address, { jobs: JOBS, runs: loads })
     const longId = await makeLong(survival)
     const figures = [
+      ...pageSizes(),
       ...paint,
       ...(await measureLong(browser, product.address, longId, loads)),
       ...(await measureFolding(browser, product.address, longId, Array(TIMES).fill(LONG_PART).flat())),
@@ -56,6 +57,19 @@ export async function measureWeb(runs: number, database: 'sqlite' | 'postgres', 
     await browser.close()
     await survival.product.close()
   }
+}
+
+/** What a browser loads of the pages, compressed. */
+function pageSizes(): Figure[] {
+  const sizes = JSON.parse(readFileSync('control-plane/web/dist/pages/sizes.json', 'utf8')) as Record<string, number>
+  const kilobytes = (what: string, name: string, most: number) =>
+    atMost(what, (sizes[name] ?? NaN) / 1000, 'kB', most, 'compressed with gzip')
+  return [
+    kilobytes('scripts of the start', 'start', 35),
+    kilobytes('scripts of the page of a job, more', 'jobPage', 20),
+    kilobytes('all scripts', 'allScripts', 95),
+    kilobytes('styles', 'styles', 10),
+  ]
 }
 
 /** A job with an output of a million lines. @returns its number */
