@@ -203,7 +203,6 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     encryption,
     accessTokens,
     refreshTokenMs: settings.refreshTokenMs,
-    otherPlaces: runners.sealedPlaces,
   })
   const jobs = composeJobs(ground, settings, {
     ...forJobs,

@@ -20,7 +20,7 @@ import type { Store } from '../../control-plane/src/store/store.js'
 
 /** A copy of an installation that runs, and what is made of it on either database. */
 const FORM = 'name: Hello\ntype: ansible\nplaybook: hello.yml\nroles: [default]\nfields: []\n'
-const SECRETS = ['encryption-secret', 'access-token-secret', 'service-secret.previous']
+const SECRETS = ['encryption-secret', 'access-token-secret', 'access-token-secret.previous']
 /** Several nodes share these, so they are settings there. */
 const GIVEN = `ACCESS_TOKEN_SECRET=${'a'.repeat(40)}\nENCRYPTION_SECRET=${'b'.repeat(40)}\n`
 let server: TestServer

@@ -7,7 +7,7 @@ import { type Product, type ProductOptions, startProduct } from '../support/prod
 import { createTestDatabase } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { KINDS } from '../store/nodes.js'
-import { frozenAnswers, frozenDatabase, frozenServiceSecret, frozenStatements } from './frozen.js'
+import { frozenAnswers, frozenDatabase, frozenStatements } from './frozen.js'
 import { INSTALLATION, SECRETS, everythingOf } from './installation.js'
 
 /** A control plane of today on the database of release 0.1.0. @param step one more step that was done on it */
@@ -29,7 +29,6 @@ function sqliteOf(more: readonly string[]): ProductOptions {
     async prepare(folder) {
       const path = join(folder, 'persistent/holdfast.db')
       writeFileSync(path, frozenDatabase())
-      writeFileSync(join(folder, 'persistent/service-secret'), frozenServiceSecret(), { mode: 0o600 })
       const database = await openDatabase(path, 'write')
       for (const statement of more) await query(database, statement)
       await closeDatabase(database)

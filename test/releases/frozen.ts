@@ -10,9 +10,6 @@ export const FROZEN = join(import.meta.dirname, '0.1.0')
 /** The database file of SQLite. */
 export const frozenDatabase = (): Buffer => gunzipSync(readFileSync(join(FROZEN, 'holdfast.db.gz')))
 
-/** The secret that the key of the service is encrypted with in that file. */
-export const frozenServiceSecret = (): Buffer => readFileSync(join(FROZEN, 'service-secret'))
-
 /** A database of PostgreSQL with the same, as statements. */
 export const frozenStatements = (): string => gunzipSync(readFileSync(join(FROZEN, 'postgres.sql.gz'))).toString('utf8')
 

@@ -2495,6 +2495,8 @@ export interface Operations {
     options?: RequestOptions,
   ): Promise<{
     status: 'ready' | AnotherWord
+    /** What an admin should know although requests are served */
+    warnings?: string[]
   }>
   /** The version of the service and of its interface */
   getVersion(
@@ -3564,7 +3566,7 @@ export const operations = {
     path: '/ready',
     query: [],
     accept: 'application/json',
-    schema: v.looseObject({ status: v.string() }),
+    schema: v.looseObject({ status: v.string(), warnings: v.optional(v.array(v.string())) }),
     open: true,
   },
   getVersion: {

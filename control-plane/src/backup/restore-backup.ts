@@ -5,14 +5,15 @@ import { BackupError } from './backup-error.js'
 import { type CheckedBackup, checkBackup } from './check-backup.js'
 import type { BackupProgress } from './make-backup.js'
 import { type PartPlaces, PartWriter } from './parts.js'
-import { type BackupRecord, type Part, rowsIn } from './records.js'
+import { type BackupRecord, PARTS, type Part, rowsIn } from './records.js'
 import { TableDigest } from './table-digest.js'
 
 /** What is restored of a backup, and where it goes. */
 export interface RestoreOrder {
   readonly database: DatabasePlace
   readonly places: PartPlaces
-  readonly parts: readonly Part[]
+  /** Null: all that the backup has. */
+  readonly parts: readonly Part[] | null
   readonly passphrase: string | null
   /** Null: the database must be empty. Else the old database is replaced, and a database file is kept under this name. */
   readonly replacing: string | null
@@ -34,7 +35,7 @@ export async function restoreBackup(
   order: RestoreOrder,
   progress: BackupProgress,
 ): Promise<CheckedBackup> {
-  const parts = new PartWriter(order.places, order.parts, order.replacing !== null)
+  const parts = new PartWriter(order.places, order.parts ?? PARTS, order.replacing !== null)
   const checked = await checkBackup(path, order.passphrase, async (record) => {
     if (record.type === 'file') await parts.place(record.part, record.path)
   })

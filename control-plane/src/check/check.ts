@@ -21,7 +21,7 @@ export async function checkControlPlane(
   let problems = 0
   for (const look of [
     () => checkFolders(settings),
-    () => checkDatabase(settings.database),
+    () => checkDatabase(settings),
     () => checkCertificate(settings, now),
     () => checkProxy(settings),
     () => checkPort(settings),

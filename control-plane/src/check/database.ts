@@ -3,12 +3,20 @@ import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { messageOf } from '../errors.js'
 import { schemaState } from '../store/migrations/index.js'
 import { type DatabasePlace, openStore } from '../store/open-store.js'
+import type { ControlPlaneSettings } from '../settings.js'
+import { type EncryptionSettings, checkEncryption } from './encryption.js'
 
 const SUBJECT = 'database'
 const OF_POSTGRES = 'look at DATABASE_URL, whether the server runs, and whether it lets this host in (pg_hba.conf)'
 
-/** Checks whether the database can be opened, and whether its tables are those of this release. No table is changed. */
-export async function checkDatabase(place: DatabasePlace): Promise<Finding[]> {
+/**
+ * Checks whether the database can be opened, whether its tables are those of this release, and whether what it has can be
+ * decrypted. No table is changed.
+ */
+export async function checkDatabase(
+  settings: EncryptionSettings & Pick<ControlPlaneSettings, 'database'>,
+): Promise<Finding[]> {
+  const { database: place } = settings
   if (place.kind === 'sqlite') {
     const found = await stat(place.path).catch(() => null)
     if (found === null) return [fine(SUBJECT, `SQLite, ${place.path}: made at the first start`)]
@@ -20,7 +28,8 @@ export async function checkDatabase(place: DatabasePlace): Promise<Finding[]> {
   try {
     const store = await openStore(place, undefined, 'taken as they are')
     try {
-      return [tablesFinding(await schemaState(store.read), place)]
+      const state = await schemaState(store.read)
+      return [tablesFinding(state, place), ...(state === 'good' ? await checkEncryption(store.read, settings) : [])]
     } finally {
       await store.close()
     }

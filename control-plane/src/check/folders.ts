@@ -11,7 +11,7 @@ const MEBIBYTE = 1024 * 1024
 const LITTLE_DISK_BYTES = 1024 * MEBIBYTE
 
 /** Files with secrets that the service makes in its data folder. */
-const SECRET_FILES = ['encryption-secret', 'access-token-secret', 'service-secret']
+const SECRET_FILES = ['encryption-secret', 'access-token-secret']
 
 type Places = Pick<ControlPlaneSettings, 'persistentPath' | 'playbooksPath' | 'formsPath'>
 

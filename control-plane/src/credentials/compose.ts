@@ -1,14 +1,13 @@
 import type { Ground } from '../ground/ground.js'
 import { type SecretRing, openSecretRing } from '../secrets/secret-ring.js'
-import { credentialSecrets, jobSecrets, ownerOfTarget, targetSecrets } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
 import { createCredentialFile } from './stored/credentials-file.js'
 import { createCredentials } from './stored/credentials.js'
 import { createHashicorpVault } from './hashicorp/vault.js'
 import type { VaultSettings } from './hashicorp/settings.js'
-import { createJobVault, ownerOfRun } from './job/sealed-values.js'
+import { createJobVault } from './job/sealed-values.js'
 import { createSecretBox } from './encryption/secret-box.js'
-import { type SealedPlace, type SecretRotation, createSecretRotation } from './encryption/rotation.js'
+import { type SecretRotation, createSecretRotation } from './encryption/rotation.js'
 
 /** What credentials need of the settings. */
 export interface CredentialSettings {
@@ -53,20 +52,12 @@ export interface RotationNeeds extends Pick<CredentialParts, 'box' | 'encryption
   readonly accessTokens: SecretRing
   /** In milliseconds. */
   readonly refreshTokenMs: number
-  /** The places where other rooms store encrypted values. */
-  readonly otherPlaces: readonly SealedPlace[]
 }
 
 /** Builds the rotation of the service's secrets. */
-export function composeSecretRotation(ground: Ground, { otherPlaces, ...needs }: RotationNeeds): SecretRotation {
+export function composeSecretRotation(ground: Ground, needs: RotationNeeds): SecretRotation {
   const { clock, timers, log, onClose } = ground
-  const places: SealedPlace[] = [
-    { column: credentialSecrets, ownerOf: ({ owner }) => owner },
-    { column: jobSecrets, ownerOf: ({ owner }) => ownerOfRun(owner) },
-    { column: targetSecrets, ownerOf: ({ owner }) => ownerOfTarget(owner) },
-    ...otherPlaces,
-  ]
-  const rotation = createSecretRotation({ ...needs, clock, timers, log, places })
+  const rotation = createSecretRotation({ ...needs, clock, timers, log })
   onClose(() => rotation.close())
   return rotation
 }

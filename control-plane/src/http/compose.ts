@@ -157,7 +157,11 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
   // Asked each time: another node may have given a new one.
   const database = () => databaseIdOf(store)
   return [
-    monitoringRoutes({ store, version }),
+    monitoringRoutes({
+      store,
+      version,
+      warnings: () => [rooms.runners.serviceKeys.trouble()].filter((one) => one !== null),
+    }),
     pageStartRoutes({ store, openId: auth.external.openId }),
     metricsRoutes({ metrics, metricsToken, authenticate }),
     auditRoutes({ ...audit, database }),

@@ -1,13 +1,9 @@
-import type { SealedPlace } from '../credentials/encryption/rotation.js'
-import { createSecretBox, type SecretBox } from '../credentials/encryption/secret-box.js'
+import type { SecretBox } from '../credentials/encryption/secret-box.js'
 import type { JobEnds } from '../jobs/record/sequence-port.js'
 import type { Ground } from '../ground/ground.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Nodes } from '../nodes/nodes.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
-import { keptSecret } from '../secrets/secrets.js'
-import type { StoreSettings } from '../store/compose.js'
-import { serviceKeys as serviceKeyColumn } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
 import { version } from '../version.js'
 import { type DispatcherDependencies, createDispatcher } from './dispatch/dispatcher.js'
@@ -17,12 +13,11 @@ import { approvedNeedsOf } from './offers/job-order.js'
 import { createJoinTokens } from './registration/join/tokens.js'
 import { createOrphanActions } from './held/orphan-actions.js'
 import { createPlaybookFolder } from './files/playbook-folder.js'
-import { openServiceKeys, ownerOfServiceKey } from './registration/service-keys.js'
+import { openServiceKeys } from './registration/service-keys.js'
 import { streamLimits } from './streams/stream-limits.js'
 
 /** What runners need of the settings. Times are in milliseconds, sizes in bytes. */
-export interface RunnerSettings extends StoreSettings {
-  readonly persistentPath: string
+export interface RunnerSettings {
   readonly playbooksPath: string
   readonly maxOutputBytes: number
   readonly maxEventsBytes: number
@@ -67,11 +62,7 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
     lostMs,
   })
   onClose(() => dispatcher.close())
-  const isOnFile = settings.database.kind === 'sqlite'
-  // On PostgreSQL all nodes share ENCRYPTION_SECRET. On SQLite the service key has its own secret file, so that it
-  // stays valid when ENCRYPTION_SECRET changes.
-  const keyBox = isOnFile ? createSecretBox(await keptSecret(settings.persistentPath, 'service-secret')) : box
-  const serviceKeys = await openServiceKeys({ store, clock, timers, log, bus: nodes.bus, box: keyBox })
+  const serviceKeys = await openServiceKeys({ store, clock, timers, log, bus: nodes.bus, box })
   onClose(() => serviceKeys.close())
   const { openSession, revoked: onRevoked } = dispatcher
   const heartbeatMs = settings.runnerHeartbeatMs
@@ -92,7 +83,6 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
   onClose(() => addresses.close())
   const fingerprint = () => serviceKeys.view().fingerprint
   const decided = (runner: number) => dispatcher.orphansDecided(runner)
-  const sealedKeys: SealedPlace = { column: serviceKeyColumn, ownerOf: ({ owner }) => ownerOfServiceKey(owner) }
   return {
     dispatcher,
     hub,
@@ -103,9 +93,5 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
     orphans: createOrphanActions({ store, live, log, decided }),
     /** The files that an approval of a job is given for. */
     approvedFiles: { manifest: (job: Parameters<typeof approvedNeedsOf>[0]) => files.manifest(approvedNeedsOf(job)) },
-    /**
-     * The places of this room with values encrypted by ENCRYPTION_SECRET. On SQLite the service key has its own secret.
-     */
-    sealedPlaces: isOnFile ? [] : [sealedKeys],
   }
 }

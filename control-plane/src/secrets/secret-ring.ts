@@ -34,6 +34,9 @@ export function secretsOf(secrets: Secrets): readonly string[] {
   return typeof secrets === 'string' ? [secrets] : secrets.all()
 }
 
+/** Where a secret is read, and nothing is made. */
+export type SecretPlace = Pick<SecretRingOptions, 'given' | 'previous' | 'folder' | 'name'>
+
 /** How a secret is opened. */
 export interface SecretRingOptions {
   /** Name of the setting, for people. */
@@ -85,6 +88,19 @@ export async function openSecretRing(options: SecretRingOptions): Promise<Secret
       previous = []
     },
   }
+}
+
+/**
+ * Reads a secret with its earlier values, as {@link openSecretRing} does, for a command beside the control plane. It makes
+ * no secret.
+ * @returns the current secret first; empty when there is none yet
+ */
+export async function readSecrets({ given, previous, folder, name }: SecretPlace): Promise<readonly string[]> {
+  if (given !== null) return previous === null ? [given] : [given, previous]
+  const path = join(folder, name)
+  const text = (await unlessMissing(readFile(path, 'utf8'), '')).trim()
+  const earlier = (await readPrevious(`${path}.previous`)).map(({ secret }) => secret)
+  return text === '' ? earlier : [text, ...earlier]
 }
 
 function givenRing(today: string, { setting, previous }: SecretRingOptions): SecretRing {

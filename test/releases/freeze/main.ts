@@ -48,8 +48,6 @@ async function freezeSqlite(): Promise<void> {
     await query(database, 'vacuum into ?', [file])
     await closeDatabase(database)
     write('holdfast.db.gz', pack(readFileSync(file)))
-    // On SQLite the key of the service has a secret of its own.
-    write('service-secret', readFileSync(join(product.folder, 'persistent/service-secret')))
   } finally {
     await product.close()
   }

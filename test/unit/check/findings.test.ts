@@ -78,7 +78,7 @@ describe('the folders', () => {
     expect((await checkFolders(places())).map(({ subject }) => subject)).toContain('disk')
   })
 
-  test.each(['encryption-secret', 'access-token-secret', 'service-secret'])(
+  test.each(['encryption-secret', 'access-token-secret'])(
     'are no place for a file %s that others may read',
     async (name) => {
       mkdirSync(join(folder, 'data'), { mode: 0o700 })
@@ -228,7 +228,8 @@ describe('the port', () => {
 describe('the database', () => {
   test('is made at the first start, and has then the tables of this release', async () => {
     const place = { kind: 'sqlite', path: join(folder, 'a.db') } as const
-    const words = async () => (await checkDatabase(place)).map((finding) => `${finding.state}: ${finding.words}`)
+    const settings = { persistentPath: folder, database: place, encryptionSecret: null, encryptionSecretPrevious: null }
+    const words = async () => (await checkDatabase(settings)).map((finding) => `${finding.state}: ${finding.words}`)
     expect(await words()).toEqual([`ok: SQLite, ${place.path}: made at the first start`])
     expect(existsSync(place.path)).toBe(false)
     put('a.db', '')
@@ -236,7 +237,7 @@ describe('the database', () => {
     await (await openStore(place)).close()
     expect(await words()).toEqual([`ok: SQLite, ${place.path}: tables of this release`])
     put('a.db', 'no database at all, but some text of this length'.repeat(100))
-    expect(await checkDatabase(place)).toMatchObject([
+    expect(await checkDatabase(settings)).toMatchObject([
       { state: 'problem', advice: 'is the file whole? docs/backup.md tells how to restore' },
     ])
   })

@@ -109,7 +109,7 @@ describe('the roles', () => {
 describe('what needs no sign-in', () => {
   test('the service is ready when its database is', async () => {
     const readyWith = async (check: () => Promise<void>) => {
-      const { call } = await routeApp(monitoringRoutes({ store: { check }, version: '1' }), null)
+      const { call } = await routeApp(monitoringRoutes({ store: { check }, version: '1', warnings: () => [] }), null)
       const { status, body } = await call('GET', '/ready')
       return [status, body]
     }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
 import type { SecretRing } from '../../secrets/secret-ring.js'
-import type { SealedColumn, SealedRow } from '../../store/service/sealed-columns.js'
+import { SEALED_COLUMNS, type SealedColumn, type SealedRow } from '../../store/service/sealed-columns.js'
 import type { Store } from '../../store/store.js'
 import type { Timers } from '../../time/timers.js'
 import { type SecretBox, SecretBoxError } from './secret-box.js'
@@ -20,12 +20,6 @@ const LOOK_MS = 60_000
  * the rotation, and may store the result after it.
  */
 const SETTLE_MS = 10 * 60_000
-
-/** A column with encrypted values, and the owner that they are bound to. */
-export interface SealedPlace {
-  readonly column: SealedColumn
-  readonly ownerOf: (row: SealedRow) => string
-}
 
 /** The result of one pass over all encrypted values. */
 export interface Reencryption {
@@ -59,7 +53,6 @@ export interface SecretRotationDependencies {
   readonly box: SecretBox
   readonly encryption: SecretRing
   readonly accessTokens: SecretRing
-  readonly places: readonly SealedPlace[]
   /** How long an earlier signature is valid at most, in milliseconds. */
   readonly refreshTokenMs: number
 }
@@ -73,11 +66,11 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
 
   async function pass(): Promise<Reencryption> {
     const total = { reencrypted: 0, unreadable: 0 }
-    for (const place of deps.places) {
-      const { reencrypted, unreadable } = await passOver(deps, place)
+    for (const column of SEALED_COLUMNS) {
+      const { reencrypted, unreadable } = await passOver(deps, column)
       total.reencrypted += reencrypted
       total.unreadable += unreadable
-      if (unreadable > 0) log.warn({ what: place.column.name, unreadable }, 'no known ENCRYPTION_SECRET opens these')
+      if (unreadable > 0) log.warn({ what: column.name, unreadable }, 'no known ENCRYPTION_SECRET opens these')
     }
     return total
   }
@@ -119,7 +112,7 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
 /** Encrypts again all values of one column that are still encrypted with an earlier secret. */
 async function passOver(
   { store, box }: SecretRotationDependencies,
-  { column, ownerOf }: SealedPlace,
+  column: SealedColumn,
 ): Promise<Reencryption> {
   let [reencrypted, unreadable, after] = [0, 0, 0]
   for (;;) {
@@ -130,7 +123,7 @@ async function passOver(
       // Each value may be megabytes long.
       await letOthersRun()
       try {
-        const sealed = box.sealAnew(row.sealed, ownerOf(row))
+        const sealed = box.sealAnew(row.sealed, row.owner)
         if (sealed) stale.push({ row, sealed })
       } catch (error) {
         if (!(error instanceof SecretBoxError)) throw error

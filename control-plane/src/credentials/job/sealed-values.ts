@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { ownerOfRun } from '../../store/service/sealed-columns.js'
 import type { SecretBox } from '../encryption/secret-box.js'
 
 /** The secret values of a launch: the passwords that were typed into its form, and the variables that contain them. */
@@ -27,12 +28,4 @@ export function createJobVault(box: SecretBox): JobVault {
     seal: (runId, { variables, hidden }) => box.seal(JSON.stringify({ variables, hidden }), ownerOfRun(runId)),
     open: (runId, sealed) => v.parse(jobValuesSchema, JSON.parse(box.open(sealed, ownerOfRun(runId)))),
   }
-}
-
-/**
- * The owner that the values of a run are bound to. No credential can have this name, because no name contains a line
- * feed.
- */
-export function ownerOfRun(runId: string): string {
-  return `run of a job\n${runId}`
 }

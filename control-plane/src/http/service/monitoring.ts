@@ -10,12 +10,20 @@ import { answers } from '../route/schemas.js'
 export interface MonitoringRoutesDependencies {
   readonly store: Pick<Store, 'check'>
   readonly version: string
+  /** What an admin should know although requests are served, a sentence each. */
+  readonly warnings: () => string[]
 }
 
 const PROBE = { public: true, duringStop: true, unlimited: true } as const
 /** How long a probe waits for a database that hangs, in milliseconds. */
 const TIMEOUT_MS = 2000
 
+const Ready = Type.Object({
+  status: Type.Literal('ready'),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), { description: 'What an admin should know although requests are served' }),
+  ),
+})
 const NotReady = Type.Object({ status: Type.Literal('not ready'), reason: Type.String() })
 
 /** Probes and the version. They need no token and reveal nothing else. */
@@ -48,12 +56,13 @@ export function monitoringRoutes(deps: MonitoringRoutesDependencies): FastifyPlu
           tags: ['monitoring'],
           summary: 'Whether it can serve requests',
           security: [],
-          response: { 200: Type.Object({ status: Type.Literal('ready') }), 503: NotReady },
+          response: { 200: Ready, 503: NotReady },
         },
       },
       async (_request, reply) => {
         const reason = stopping ? 'stopping' : await databaseTrouble(deps.store)
-        if (reason === null) return { status: 'ready' as const }
+        const warnings = deps.warnings()
+        if (reason === null) return { status: 'ready' as const, ...(warnings.length > 0 ? { warnings } : {}) }
         return reply.status(503).send({ status: 'not ready', reason })
       },
     )

@@ -18,6 +18,7 @@ import {
   listServiceKeys,
   retireServiceKey,
 } from '../../store/runners/service-keys.js'
+import { ownerOfServiceKey } from '../../store/service/sealed-columns.js'
 import type { Queries, Store } from '../../store/store.js'
 import type { Timers } from '../../time/timers.js'
 import type { ServiceIdentity, ServiceIdentitySource } from '../socket/handshake.js'
@@ -50,6 +51,8 @@ export interface Rotation {
  */
 export interface ServiceKeys extends ServiceIdentitySource {
   view(): ServiceKeyView
+  /** Why no runner can connect, in a sentence for people; null: they can. */
+  trouble(): string | null
   /**
    * Replaces the key.
    * @throws ConflictError, UnavailableError when the old key should sign the new one and cannot be opened
@@ -107,6 +110,7 @@ export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<Ser
       return opened
     },
     view: () => viewOf(keys),
+    trouble: () => troubleOf(service),
     async rotate({ from, breakSuccession }, by) {
       const fresh = newKey(deps)
       const stored = await store.write('service-key.rotate', async (queries) => {
@@ -134,7 +138,8 @@ export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<Ser
   }
 
   log.info(shown(keys), 'this control plane proves itself to runners by its key')
-  reportUnlessOpen(service, log)
+  const trouble = service.trouble()
+  if (trouble !== null) log.error({}, trouble)
   return service
 }
 
@@ -173,21 +178,17 @@ function whenOthersMayHaveChanged({ timers, bus }: ServiceKeyDependencies, look:
   }
 }
 
-function reportUnlessOpen(service: ServiceKeys, log: Logger): void {
+function troubleOf(service: ServiceIdentitySource): string | null {
   try {
     service.current()
+    return null
   } catch (error) {
-    log.error(
-      { err: error },
-      'the key of the service cannot be opened, so no runner can connect: bring back the secret that it was stored with, ' +
-        'or make a new key with `holdfast service rotate-key --break-succession` and tell each runner to trust it',
+    if (!(error instanceof UnavailableError)) throw error
+    return (
+      'the key of the service cannot be decrypted, so no runner can connect: bring back the ENCRYPTION_SECRET that it was ' +
+      'stored with, or make a new key with `holdfast service rotate-key --break-succession` and tell each runner to trust it'
     )
   }
-}
-
-/** The owner that the sealed private key is bound to. */
-export function ownerOfServiceKey(publicKey: string): string {
-  return `service key ${publicKey}`
 }
 
 function todayOf(keys: readonly StoredServiceKey[]): StoredServiceKey {

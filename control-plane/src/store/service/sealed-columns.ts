@@ -4,7 +4,7 @@ import type { Queries } from '../store.js'
 export interface SealedRow {
   readonly key: number
   readonly sealed: Buffer
-  /** The owner of the value, in the words of the room that seals it: the name of a credential, a run, a public key. */
+  /** What the value is bound to. It is a part of the encryption. */
   readonly owner: string
 }
 
@@ -21,7 +21,7 @@ export interface SealedColumn {
 }
 
 /** The secrets of stored credentials. Each is bound to the name of its credential. */
-export const credentialSecrets: SealedColumn = {
+const credentialSecrets: SealedColumn = {
   name: 'credentials',
   read: (queries, after, most) => namedSecrets(queries, 'credential', after, most),
   async replace(queries, { key, sealed: before, owner }, sealed) {
@@ -37,17 +37,18 @@ export const credentialSecrets: SealedColumn = {
 }
 
 /** The passwords of jobs that have not ended. Each is bound to the run of its job. */
-export const jobSecrets: SealedColumn = {
+const jobSecrets: SealedColumn = {
   name: 'passwords of jobs',
   async read(queries, after, most) {
-    return queries
+    const rows = await queries
       .selectFrom('job_secret')
       .innerJoin('job', 'job.id', 'job_secret.job_id')
-      .select(['job_id as key', 'sealed', 'run_id as owner'])
+      .select(['job_id as key', 'sealed', 'run_id'])
       .where('job_id', '>', after)
       .orderBy('job_id')
       .limit(most)
       .execute()
+    return rows.map(({ run_id: runId, ...row }) => ({ ...row, owner: ownerOfRun(runId) }))
   },
   async replace(queries, { key, sealed: before }, sealed) {
     const row = await queries.selectFrom('job_secret').select('sealed').where('job_id', '=', key).executeTakeFirst()
@@ -63,13 +64,15 @@ export const serviceKeys: SealedColumn = {
   async read(queries, after, most) {
     const rows = await queries
       .selectFrom('service_key')
-      .select(['id as key', 'private_key as sealed', 'public_key as owner'])
+      .select(['id as key', 'private_key as sealed', 'public_key'])
       .where('id', '>', after)
       .where('private_key', 'is not', null)
       .orderBy('id')
       .limit(most)
       .execute()
-    return rows.flatMap(({ sealed, ...row }) => (sealed === null ? [] : [{ ...row, sealed }]))
+    return rows.flatMap(({ key, sealed, public_key: publicKey }) =>
+      sealed === null ? [] : [{ key, sealed, owner: ownerOfServiceKey(publicKey) }],
+    )
   },
   async replace(queries, { key, sealed: before }, sealed) {
     const row = await queries.selectFrom('service_key').select('private_key').where('id', '=', key).executeTakeFirst()
@@ -80,9 +83,12 @@ export const serviceKeys: SealedColumn = {
 }
 
 /** The secrets that sign webhooks. Each is bound to the name of its target. */
-export const targetSecrets: SealedColumn = {
+const targetSecrets: SealedColumn = {
   name: 'secrets of notification targets',
-  read: (queries, after, most) => namedSecrets(queries, 'notification_target', after, most),
+  async read(queries, after, most) {
+    const rows = await namedSecrets(queries, 'notification_target', after, most)
+    return rows.map((row) => ({ ...row, owner: ownerOfTarget(row.owner) }))
+  },
   async replace(queries, { key, sealed: before }, sealed) {
     const row = await queries
       .selectFrom('notification_target')
@@ -94,6 +100,15 @@ export const targetSecrets: SealedColumn = {
     return true
   },
 }
+
+/** All that is encrypted with ENCRYPTION_SECRET. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [credentialSecrets, jobSecrets, serviceKeys, targetSecrets]
+
+/** The owner of the passwords of a job. No credential can have this name, because no name contains a line feed. */
+export const ownerOfRun = (runId: string): string => `run of a job\n${runId}`
+
+/** The owner of the private half of a service key. */
+export const ownerOfServiceKey = (publicKey: string): string => `service key ${publicKey}`
 
 /** The owner of the secret of a target. It differs from that of a credential with the same name. */
 export const ownerOfTarget = (name: string): string => `notification target\n${name}`

@@ -4,6 +4,7 @@ import type { Argv } from 'yargs'
 import { version } from '../../../version.js'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
+import { printable } from '../../show/printable.js'
 import { type Output, writeLine } from '../../terminal.js'
 import { command, type Run } from '../common.js'
 import { type HostArgs, type HostSettings, hostOptions, hostSettings, translated } from './settings.js'
@@ -14,10 +15,7 @@ type Part = (typeof PARTS)[number]
 const USUAL: readonly Part[] = ['forms', 'workflows', 'playbooks', 'config', 'uploads']
 
 /** The files with secrets that the service makes once and keeps in its data folder. */
-const SECRETS = ['encryption-secret', 'access-token-secret', 'service-secret'].flatMap((name) => [
-  name,
-  `${name}.previous`,
-])
+const SECRETS = ['encryption-secret', 'access-token-secret'].flatMap((name) => [name, `${name}.previous`])
 
 /** How often progress is shown, in milliseconds. */
 const SHOW_EVERY_MS = 500
@@ -26,7 +24,7 @@ const SHOW_EVERY_MS = 500
 export const backupCommand = (run: Run) =>
   command({
     builder: (yargs) =>
-      fileOptions(hostOptions(yargs))
+      fileOptions(hostOptions(yargs), USUAL)
         .positional('file', { type: 'string', demandOption: true, describe: 'The file that is written' })
         .epilogue(
           'Run it on the host of the control plane, as its user. The control plane may run meanwhile. The file holds one ' +
@@ -37,7 +35,8 @@ export const backupCommand = (run: Run) =>
     handler: async (args) => {
       const { terminal } = run
       const settings = await hostSettings(args, terminal.environment)
-      const order = { ...(await commonOrder(settings, args)), version, now: Date.now() }
+      const parts = args.databaseOnly ? [] : [...new Set(args.with ?? USUAL)]
+      const order = { ...commonOrder(settings, args), parts, version, now: Date.now() }
       if (order.parts.includes('secrets') && order.passphrase === null) {
         await writeLine(
           terminal.stderr,
@@ -66,7 +65,7 @@ export const backupCommand = (run: Run) =>
 export const restoreCommand = (run: Run) =>
   command({
     builder: (yargs) =>
-      fileOptions(hostOptions(yargs))
+      fileOptions(hostOptions(yargs), undefined)
         .positional('file', { type: 'string', demandOption: true, describe: 'The backup' })
         .option('replace', {
           type: 'boolean',
@@ -78,13 +77,15 @@ export const restoreCommand = (run: Run) =>
           'Stop the control plane first, all nodes of it. The settings say which database is filled, SQLite or PostgreSQL. ' +
             'The backup may come from the other kind. The whole backup is read before anything is changed, and the stored ' +
             'rows are compared with it.\nJobs that runners still know go on. Jobs that the backup does not have get new ' +
-            'numbers.',
+            'numbers.\nWithout --with and --database-only it restores all parts that the backup has. At the end it says what ' +
+            'was left out, and what the secret of this installation does not decrypt.',
         ),
     handler: async (args) => {
       const { terminal } = run
       const settings = await hostSettings(args, terminal.environment)
       const kept = settings.database.kind === 'sqlite' ? `${settings.database.path}.before-restore-${stamp()}` : ''
-      const order = { ...(await commonOrder(settings, args)), replacing: args.replace ? kept : null }
+      const parts = args.databaseOnly ? [] : args.with ? [...new Set(args.with)] : null
+      const order = { ...commonOrder(settings, args), parts, replacing: args.replace ? kept : null }
       const { restoreBackup } = await import('../../../backup/restore-backup.js')
       const { holdDatabase } = await import('../../../store/open-store.js')
       const checked = await translated(async () => {
@@ -95,8 +96,18 @@ export const restoreCommand = (run: Run) =>
           await giveBack()
         }
       })
-      const restored = [...checked.files].filter(([part]) => (order.parts as readonly string[]).includes(part))
-      const answer = { jobs: checked.rows.get('job') ?? 0, rows: sum(checked.rows), files: sum(new Map(restored)) }
+      const isRestored = (part: string) => parts === null || (parts as readonly string[]).includes(part)
+      const answer = {
+        jobs: checked.rows.get('job') ?? 0,
+        rows: sum(checked.rows),
+        files: sum(new Map([...checked.files].filter(([part]) => isRestored(part)))),
+        left_out: [...checked.files.keys()].filter((part) => !isRestored(part)),
+        warnings: await encryptionWarnings(settings),
+      }
+      if (answer.left_out.length > 0) {
+        await writeLine(terminal.stderr, `left out, although the backup has it: ${answer.left_out.join(', ')}`)
+      }
+      for (const warning of answer.warnings) await writeLine(terminal.stderr, printable(`Warning: ${warning}`))
       await writeAnswer(
         terminal.stdout,
         args.json,
@@ -106,13 +117,28 @@ export const restoreCommand = (run: Run) =>
     },
   })
 
-function fileOptions<T>(yargs: Argv<T>) {
+/** What the secret of this installation does not decrypt, in the words of `holdfast check`. */
+async function encryptionWarnings(settings: HostSettings): Promise<string[]> {
+  const { checkEncryption } = await import('../../../check/encryption.js')
+  const { openStore } = await import('../../../store/open-store.js')
+  const store = await openStore(settings.database, undefined, 'taken as they are')
+  try {
+    const findings = await checkEncryption(store.read, settings)
+    return findings
+      .filter(({ state }) => state !== 'ok')
+      .map(({ subject, words, advice }) => `${subject}: ${words}; ${advice}`)
+  } finally {
+    await store.close()
+  }
+}
+
+function fileOptions<T>(yargs: Argv<T>, usual: readonly Part[] | undefined) {
   return yargs
     .option('with', {
       type: 'string',
       array: true,
       choices: PARTS,
-      default: [...USUAL],
+      ...(usual ? { default: [...usual] } : {}),
       describe: 'Parts beside the database. Give each with its own --with',
       nargs: 1,
     })
@@ -126,15 +152,14 @@ function fileOptions<T>(yargs: Argv<T>) {
 }
 
 interface FileArgs extends HostArgs {
-  readonly with: readonly Part[]
+  readonly with?: readonly Part[] | undefined
   readonly databaseOnly: boolean
   readonly passphraseFile: string | undefined
 }
 
-async function commonOrder(settings: HostSettings, args: FileArgs) {
+function commonOrder(settings: HostSettings, args: FileArgs) {
   return {
     database: settings.database,
-    parts: args.databaseOnly ? [] : [...new Set(args.with)],
     passphrase: args.passphraseFile === undefined ? null : passphraseIn(args.passphraseFile),
     places: {
       forms: settings.formsPath,
