@@ -1,156 +1,103 @@
-import { describe, expect, test } from 'vitest'
-import type { CheckInput } from '../../../control-plane/src/forms/check/context.js'
-import { check, formOf } from './check.js'
+import { expect, test } from 'vitest'
+import { isDateValue } from '../../../control-plane/src/forms/values/read-datetime.js'
 import { covers } from '../../interface/covers.js'
+import { check, formOf } from './check.js'
+
+/** Other fields that rules name. */
+const OTHERS = [
+  { name: 'three', type: 'expression', value: 3 },
+  { name: 'word', type: 'expression', value: 'x' },
+  { name: 'list', type: 'expression', value: ['a', 'b'] },
+  { name: 'no' },
+]
+const OF_A_FILE = { uploads: { f: { originalname: 'a.txt', size: 100, description: {} } } }
 
 /** The rules that the field `f` breaks, by their names. */
-async function broken(
-  field: object,
-  values: Record<string, unknown>,
-  others: object[] = [],
-  more?: Partial<CheckInput>,
-) {
-  const { details } = await check(formOf([{ name: 'f', ...field }, ...others]), values, more)
-  return (details.validationErrors.f ?? []).map((error) => error.type)
+async function broken(field: object, f: unknown, more = {}): Promise<string[]> {
+  const form = formOf([{ name: 'f', ...field }, ...OTHERS], { s: [] })
+  const { details } = await check(form, { f }, { constants: { LIMITS: { most: 10 } }, ...more })
+  return (details.validationErrors.f ?? []).map(({ type }) => type)
 }
 
-describe('each rule', () => {
-  test.each<[string, object, unknown, string[]]>([
-    ['required refuses nothing', { required: true }, undefined, ['required']],
-    ['required refuses null', { required: true }, null, ['required']],
-    ['required refuses blanks', { required: true }, '  ', ['required']],
-    ['required takes a text', { required: true }, 'x', []],
-    ['required takes zero', { type: 'number', required: true }, 0, []],
-    ['a required checkbox must be true', { type: 'checkbox', required: true }, false, ['required']],
-    ['a required checkbox that is true', { type: 'checkbox', required: true }, true, []],
-    [
-      'a required enum needs a choice',
-      { type: 'enum', values: ['a'], required: true, multiple: true },
-      [],
-      ['required'],
-    ],
-    ['a required yaml field takes an empty object', { type: 'yaml', required: true }, {}, []],
-    ['yaml must be valid YAML', { type: 'yaml' }, 'a: [1', ['validYaml']],
-    ['minValue', { type: 'number', minValue: 3 }, 2, ['minValue']],
-    ['minValue at its bound', { type: 'number', minValue: 3 }, 3, []],
-    ['maxValue', { type: 'number', maxValue: 3 }, 4, ['maxValue']],
-    ['minLength', { minLength: 3 }, 'ab', ['minLength']],
-    ['minLength at its bound', { minLength: 3 }, 'abc', []],
-    ['maxLength', { maxLength: 3 }, 'abcd', ['maxLength']],
-    ['maxLength also holds for a number that a client sends as text', { maxLength: 3 }, 12345, ['maxLength']],
-    ['regex matches anywhere', { regex: { expression: 'b+', description: 'd' } }, 'abbc', []],
-    ['regex refuses', { regex: { expression: '^b+$', description: 'd' } }, 'abbc', ['regex']],
-    ['regex knows lookaheads', { regex: { expression: '^(?=.*\\d)(?=.*[A-Z]).{4,}$' } }, 'abC1', []],
-    ['regex knows back references', { regex: { expression: '^(a|b)\\1$' } }, 'ab', ['regex']],
-    ['a number is a number', { type: 'number' }, 'five', ['type']],
-    ['a number may come as text', { type: 'number', minValue: 4 }, '5', []],
-    ['a text is no object', {}, { a: 1 }, ['type']],
-    ['a checkbox is no word', { type: 'checkbox' }, 'maybe', ['type']],
-    ['a list is a list', { type: 'list', subform: 's' }, 'rows', ['type']],
-  ])('%s', async (_what, field, value, expected) => {
-    covers('field.rules', 'field.checkbox')
-    const values = value === undefined ? {} : { f: value }
-    const { details } = await check(formOf([{ name: 'f', ...field }], { s: [] }), values)
-    expect((details.validationErrors.f ?? []).map((error) => error.type)).toEqual(expected)
-  })
-
-  test.each<[string, object, unknown, unknown, string[]]>([
-    ['validIf: the other field is true', { validIf: { field: 'o', description: 'd' } }, 'x', true, []],
-    ['validIf: it is not', { validIf: { field: 'o', description: 'd' } }, 'x', '', ['validIf']],
-    ['validIfNot: it is', { validIfNot: { field: 'o', description: 'd' } }, 'x', 'y', ['validIfNot']],
-    ['in: the list holds the value', { in: { field: 'o', description: 'd' } }, 'x', ['x', 'y'], []],
-    ['in: it does not', { in: { field: 'o', description: 'd' } }, 'z', ['x', 'y'], ['in']],
-    ['in: there is no list', { in: { field: 'o', description: 'd' } }, 'x', 'x', ['in']],
-    ['notIn: the list holds the value', { notIn: { field: 'o', description: 'd' } }, 'x', ['x'], ['notIn']],
-    ['notIn: it does not', { notIn: { field: 'o', description: 'd' } }, 'z', ['x'], []],
-    ['notIn: there is no list', { notIn: { field: 'o', description: 'd' } }, 'z', 'x', ['notIn']],
-    ['sameAs: the same', { sameAs: 'o' }, 'x', 'x', []],
-    ['sameAs: loosely the same', { sameAs: 'o' }, '5', 5, []],
-    ['sameAs: another', { sameAs: 'o' }, 'x', 'y', ['sameAs']],
-  ])('%s', async (_what, field, value, other, expected) => {
-    expect(
-      await broken(field, { f: value, o: other }, [{ name: 'o', type: 'expression', expression: '1', editable: true }]),
-    ).toEqual(expected)
-  })
-
-  test.each([
-    ['minSize', { minSize: 101 }, ['minSize']],
-    ['maxSize', { maxSize: 99 }, ['maxSize']],
-    ['the sizes of the disk, at the bounds', { minSize: 100, maxSize: 100 }, []],
-    ['regex looks at the name of the file', { regex: { expression: '\\.iso$', description: 'd' } }, ['regex']],
-  ])('a file: %s', async (_what, field, expected) => {
-    const uploads = { f: { originalname: 'a.txt', size: 100, description: { path: '/kept/a' } } }
-    expect(await broken({ type: 'file', ...field }, {}, [], { uploads })).toEqual(expected)
-  })
-
-  test('empty optional values pass every rule', async () => {
-    const rules = {
-      minLength: 3,
-      maxLength: 1,
-      minValue: 9,
-      maxValue: 1,
-      regex: { expression: 'never', description: 'd' },
-      validIf: { field: 'nothing', description: 'd' },
-      in: { field: 'nothing', description: 'd' },
-      sameAs: 'nothing',
-    }
-    for (const value of ['', null, undefined]) {
-      expect(await broken(rules, value === undefined ? {} : { f: value })).toEqual([])
-    }
-  })
-
-  test('all broken rules are reported in their order, a missing value under missing and the others under invalid', async () => {
-    covers('field.rules')
-    const rules = {
-      sameAs: 'o',
-      maxLength: 1,
-      regex: { expression: 'x', description: 'no x' },
-      minLength: 9,
-      label: 'F',
-    }
-    const form = formOf([{ name: 'f', ...rules }, { name: 'o' }, { name: 'm', required: true, label: 'Must' }])
-    const { details } = await check(form, { f: 'abc', o: 'abd' })
-    expect(details).toMatchObject({ missing: ['m'], invalid: ['f'], waiting: [], uploads: [], rowErrors: {} })
-    expect(details.validationErrors).toEqual({
-      f: [
-        { type: 'minLength', description: 'F must be at least 9 characters long' },
-        { type: 'maxLength', description: 'F must be at most 1 characters long' },
-        { type: 'regex', description: 'no x' },
-        { type: 'sameAs', description: "Must match the field 'o'" },
-      ],
-      m: [{ type: 'required', description: 'Must is required' }],
-    })
-  })
+test.each<[rule: string, field: object, taken: unknown, refused: unknown]>([
+  ['required', {}, 'x', '  '],
+  ['required', { type: 'number' }, 0, null],
+  ['required', { type: 'checkbox' }, true, false],
+  ['required', { type: 'enum', values: ['a'], multiple: true }, ['a'], []],
+  ['required', { type: 'enum', values: ['a'] }, 'a', '__none__'],
+  ['required', { type: 'yaml' }, {}, null],
+  ['minValue', { type: 'number', minValue: 3 }, 3, 2],
+  ['minValue', { type: 'number', minValue: '$(three)' }, '3', '2.9'],
+  ['maxValue', { type: 'number', maxValue: 3 }, 3, 4],
+  ['maxValue', { type: 'number', maxValue: '$(LIMITS.most)' }, 10, 11],
+  ['minLength', { minLength: 3 }, 'abc', 'ab'],
+  ['minLength', { type: 'enum', values: ['a', 'b'], multiple: true, minLength: 2 }, ['a', 'b'], ['a']],
+  ['maxLength', { maxLength: 3 }, 'abc', 'abcd'],
+  ['maxLength', { maxLength: 3 }, 123, 12345],
+  ['maxLength', { type: 'enum', values: ['long', 'b'], multiple: true, maxLength: 1 }, ['long'], ['long', 'b']],
+  ['regex', { regex: 'b+' }, 'abbc', 'ac'],
+  ['regex', { regex: { expression: '^(?=.*\\d)(?=.*[A-Z]).{4,}$' } }, 'abC1', 'abc1'],
+  ['regex', { regex: { expression: '^(a|b)\\1$' } }, 'aa', 'ab'],
+  ['type', { type: 'number' }, ' +5.50 ', 'five'],
+  ['type', { type: 'number' }, '1e3', '0x10'],
+  ['type', { type: 'number' }, 2 ** 53 - 1, '9007199254740993'],
+  ['type', {}, 5, { a: 1 }],
+  ['type', { type: 'checkbox' }, 'true', 'maybe'],
+  ['type', { type: 'list', subform: 's' }, [], 'rows'],
+  ['validYaml', { type: 'yaml' }, 'a: &x {b: 1}\nc: {<<: *x}', 'a: [1'],
+  ['choice', { type: 'radio', values: ['a'] }, 'a', 'b'],
+  ['in', { in: { field: 'list', description: 'd' } }, 'a', 'c'],
+  [
+    'in',
+    { type: 'expression', in: { field: 'list', description: 'd' }, editable: true, expression: '1' },
+    ['a'],
+    ['c'],
+  ],
+  ['notIn', { notIn: { field: 'list', description: 'd' } }, 'c', 'a'],
+  ['sameAs', { sameAs: 'word' }, 'x', 'y'],
+  ['sameAs', { sameAs: 'three' }, '3', '4'],
+])('%s of %j takes %j and refuses %j', async (rule, field, taken, refused) => {
+  covers('field.rules', 'field.checkbox')
+  const ruled = rule === 'required' ? { ...field, required: true } : field
+  expect(await broken(ruled, taken)).toEqual([])
+  expect(await broken(ruled, refused)).toEqual([rule])
 })
 
-describe('placeholders in limits and messages', () => {
-  test('a limit may name another field, and so may a message', async () => {
-    covers('field.placeholders')
-    const fields = [
-      { name: 'f', type: 'number', maxValue: '$(most)' },
-      { name: 'most', type: 'number' },
-      { name: 'g', regex: { expression: '^z', description: 'not like $(most)' } },
-    ]
-    const { details } = await check(formOf(fields), { f: 6, most: 5, g: 'a' })
-    expect(details.validationErrors).toEqual({
-      f: [{ type: 'maxValue', description: 'f must be at most 5' }],
-      g: [{ type: 'regex', description: 'not like 5' }],
-    })
-  })
+test.each<[field: object, more: object, rules: string[]]>([
+  [{ validIf: { field: 'word', description: 'd' } }, {}, []],
+  [{ validIf: { field: 'no', description: 'd' } }, {}, ['validIf']],
+  [{ validIfNot: { field: 'no', description: 'd' } }, {}, []],
+  [{ validIfNot: { field: 'word', description: 'd' } }, {}, ['validIfNot']],
+  [{ in: { field: 'word', description: 'd' } }, {}, ['in']],
+  [{ notIn: { field: 'word', description: 'd' } }, {}, ['notIn']],
+  [{ type: 'file', minSize: 100, maxSize: 100, regex: 'txt$' }, OF_A_FILE, []],
+  [{ type: 'file', minSize: 101 }, OF_A_FILE, ['minSize']],
+  [{ type: 'file', maxSize: 99, regex: 'iso$' }, OF_A_FILE, ['maxSize', 'regex']],
+  // A limit that nobody can know does not count.
+  [{ maxLength: '$(nobody)', minLength: '$(no)' }, {}, []],
+  [{ maxLength: '$(word)' }, {}, []],
+])('%j', async (field, more, rules) => {
+  expect(await broken(field, 'x', more)).toEqual(rules)
+})
 
-  test('a limit that cannot be known, or is not a number, is not applied', async () => {
-    expect(await broken({ type: 'number', maxValue: '$(nobody)' }, { f: 6 })).toEqual([])
-    expect(await broken({ type: 'number', maxValue: '$(o)' }, { f: 6, o: 'many' }, [{ name: 'o' }])).toEqual([])
-  })
+test('empty optional values pass every rule', async () => {
+  const named = { field: 'nothing', description: 'd' }
+  const rules = { minLength: 3, minValue: 9, regex: 'never', validIf: named, in: named, sameAs: 'nothing' }
+  for (const value of ['', null, undefined]) expect(await broken(rules, value)).toEqual([])
+})
 
-  test('constants and the launching user are known', async () => {
-    const constants = { LIMITS: { disk: { most: 10 } } }
-    expect(await broken({ type: 'number', maxValue: '$(LIMITS.disk.most)' }, { f: 11 }, [], { constants })).toEqual([
-      'maxValue',
-    ])
-    const { extravars } = await check(formOf([{ name: 'f', default: 'by $(__user__.username)' }]), {})
-    expect(extravars).toEqual({ f: 'by ann' })
-  })
+test('all broken rules are told in their order, in the words of the form, which may name other fields', async () => {
+  covers('field.rules', 'field.placeholders')
+  const words = { expression: 'x', description: 'not like $(o)' }
+  const fields = [
+    { name: 'f', label: 'F', sameAs: 'o', maxLength: 1, regex: words, minLength: 9 },
+    { name: 'o' },
+    { name: 'm', required: true },
+  ]
+  const { details } = await check(formOf(fields), { f: 'abc', o: 'abd' })
+  expect(details).toMatchObject({ missing: ['m'], invalid: ['f'], waiting: [], uploads: [], rowErrors: {} })
+  expect(details.validationErrors.f?.map(({ type }) => type)).toEqual(['minLength', 'maxLength', 'regex', 'sameAs'])
+  expect(details.validationErrors.f?.[2]?.description).toBe('not like abd')
 })
 
 test('a pattern that would run for ever is stopped and refused, and the rest is checked', async () => {
@@ -162,5 +109,18 @@ test('a pattern that would run for ever is stopped and refused, and the rest is 
   const { details } = await check(formOf(fields), { f: `${'a'.repeat(60)}!`, g: 'c' })
   expect(details.invalid).toEqual(['f', 'g'])
   expect(details.validationErrors.f?.[0]?.description).toContain('takes too long')
-  expect(details.validationErrors.g).toEqual([{ type: 'regex', description: 'only b' }])
+})
+
+const [MONDAY, SUNDAY] = ['2026-03-02T00:00:00.000Z', '2026-03-08T23:59:59.999Z']
+test.each<[Parameters<typeof isDateValue>[0], good: unknown[], bad: unknown[]]>([
+  ['date', ['2024-02-29', '2026-03-09T11:22:33.444Z'], ['2026-02-29', '2026-3-9', '09.03.2026', 20260309]],
+  ['datetime', ['2026-03-09 14:00', '2026-03-09T14:00:00+01:00'], ['2026-03-09', '2026-02-30T14:00:00']],
+  ['time', ['14:30', { hours: 23, minutes: 59 }], ['24:00', '1:30', { hours: 24, minutes: 0 }, { hours: 1 }]],
+  ['month', ['2026-03', { month: 0, year: 2026 }], ['2026-13', { month: 12, year: 2026 }, { month: 1 }, null]],
+  ['year', ['2026', 2026], ['26', 0, 20260, 2026.5, { year: 2026 }]],
+  ['week', ['2026-W53', [MONDAY, SUNDAY]], ['2026-W00', '2025-W53', [SUNDAY, MONDAY], [MONDAY], [MONDAY, MONDAY]]],
+  [null, ['2026-03-09'], ['14:30', '2026', {}, []]],
+])('a date field of a %s takes %j and refuses %j', (dateType, good, bad) => {
+  expect(good.filter((value) => !isDateValue(dateType, value))).toEqual([])
+  expect(bad.filter((value) => isDateValue(dateType, value))).toEqual([])
 })

@@ -15,36 +15,25 @@ function run(script: string, value = ATTACK): { result: unknown; isStolen: boole
 }
 
 test.each([
-  ['an escaped slash', String.raw`/\/'/.test("/'") ? $(value) : 0`],
   ['an escaped slash and a quote', String.raw`/a\/"/.test('a/"') ? $(value) : 0`],
   ['an escaped bracket', String.raw`/\[/.test('[') ? "" + $(value) : '/'`],
-  ['a slash in brackets', String.raw`/[/']/.test("'") ? $(value) : 0`],
   ['an escaped bracket in brackets', String.raw`/[\]/']/.test("'") ? $(value) : 0`],
-  ['an escaped backslash at its end', String.raw`/\\/.test("\\") ? $(value) : 0`],
-])('a value after a pattern with %s stays a value', (_, script) => {
-  expect(run(script)).toEqual({ result: ATTACK, isStolen: false })
-})
-
-test.each([
-  ['a text with an escaped quote', String.raw`"a\"" ? $(value) : 0`],
   ['a text that ends with an escaped backslash', String.raw`"a\\" ? $(value) : 0`],
   ['a template with code in it', '`${ { a: 1 }.a }"` ? $(value) : 0'],
-  ['a comment with a quote', `/* ' */ $(value)`],
   ['a comment to the end of a line', `// '\n$(value)`],
   ['a division', '4 / 2 ? $(value) : 1 / 1'],
 ])('a value after %s stays a value', (_, script) => {
   expect(run(script)).toEqual({ result: ATTACK, isStolen: false })
 })
 
-test.each([
-  ['a pattern', String.raw`/^\/$(value)$/.source`],
-  ['a text', `'$(value)'`],
-  ['a template', '`${1}$(value)`'],
-])('a value inside %s neither ends it nor runs', (_, script) => {
-  expect(run(script).isStolen).toBe(false)
-  expect(run(script, `' + (stolen = true) + '`).isStolen).toBe(false)
-  expect(run(script, '${stolen = true}').isStolen).toBe(false)
-})
+test.each([String.raw`/^\/$(value)$/.source`, `'$(value)'`, '`${1}$(value)`'])(
+  'a value inside %s neither ends it nor runs',
+  (script) => {
+    for (const value of [ATTACK, `' + (stolen = true) + '`, '${stolen = true}']) {
+      expect(run(script, value).isStolen).toBe(false)
+    }
+  },
+)
 
 /** The script with `_` in the place of everything that is no code. */
 function codeIn(script: string): string {
@@ -54,23 +43,17 @@ function codeIn(script: string): string {
 
 test.each([
   [`'ab' + c`, '____ + c'],
-  ['"a" + b', '___ + b'],
   [`a + 'b`, 'a + __'],
   [`'${'${a}'}' + b`, '______ + b'],
   ['`a${b}c` + d', '___{b}__ + d'],
-  ['`${a}${b}` + c', '__{a}_{b}_ + c'],
   ['`${ {a: 1}.a }x` + `y`', '__{ {a: 1}.a }__ + ___'],
   ['`${`${a}b`}c` + d', '__{__{a}__}__ + d'],
-  ['`${a}` + {b: `c`}.b', '__{a}_ + {b: ___}.b'],
   ['`$a` + b', '____ + b'],
-  ['`{a}` + b', '_____ + b'],
-  ['`$` + {b}', '___ + {b}'],
   [String.raw`'a\'b' + c`, '______ + c'],
   ['a / b / c', 'a / b / c'],
   [`(a) / 2 / 'x'`, '(a) / 2 / ___'],
   [`a.in / 2 / 'x'`, 'a.in / 2 / ___'],
   [`f(/'/) + a`, 'f(___) + a'],
-  [`/'/ + a`, '___ + a'],
   [`return /'/ + a`, 'return ___ + a'],
   [`a + /[/']/.b`, 'a + ______.b'],
   [`/]/ + '/' + a`, '___ + ___ + a'],
@@ -79,7 +62,6 @@ test.each([
   [`// it's\na / b`, '_______\na / b'],
   [`/* it's */a`, '__________a'],
   ['a/*/ b', 'a_____'],
-  ['a /* b', 'a ____'],
 ])('in %j the code is %j', (script, code) => {
   expect(codeIn(script)).toBe(code)
 })
@@ -91,27 +73,18 @@ const made = (value: unknown, script = '$(value)') => {
 }
 
 test.each<[unknown, string]>([
-  [5, '5'],
   ['5', '5'],
   [' -7.5e2 ', '-750'],
   ['007', '"007"'],
-  ['1.', '"1."'],
   ['true', 'true'],
-  ['null', 'null'],
-  ['undefined', 'undefined'],
-  ['Truth', '"Truth"'],
-  [true, 'true'],
-  [null, 'null'],
   [undefined, 'undefined'],
   ['', '""'],
   ['[1, "a"]', '[1,"a"]'],
   ['{"__proto__": 1}', '{"__proto__":1}'],
   ['[1,', '"[1,"'],
-  ['"a"', '"\\"a\\""'],
   [{ a: 'x\ny' }, '{"a":"x\\ny"}'],
   [JSON.parse('{"__proto__": 1}'), '{"__proto__":1}'],
   ['[1,\n2]', '[1,2]'],
-  [[1, null], '[1,null]'],
   ['a\r\nb', '"ab"'],
 ])('%j is read in a script as %s', (value, json) => {
   expect(made(value)).toBe(json)
