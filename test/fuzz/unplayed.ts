@@ -5,7 +5,7 @@
 export const UNPLAYED: Readonly<Record<string, string>> = {
   ...byProvider('GET /auth/oidc', 'GET /auth/oidc/callback', 'GET /auth/azuread', 'GET /auth/azuread/callback'),
   ...byProvider('GET /auth/confirm', 'POST /auth/confirm', 'POST /auth/exchange'),
-  'POST /query': 'takes a database that a form asks: test/unit/sources/query',
+  'POST /query': 'takes a database that a form asks: test/api/forms/query-fields',
   'POST /runner/{id}/accept': 'takes a runner that shows an older copy of its state folder: test/runners/older-copy',
   'POST /secret/access-token/rotate':
     'the secret is a setting here, by which expired tokens are made: test/attacks/secret-rotation',

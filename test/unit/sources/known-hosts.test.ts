@@ -44,11 +44,12 @@ test('names that ssh-keygen has hashed are known', () => {
     const hashed = readFileSync(file, 'utf8')
     expect(hashed).not.toContain('web1')
     const isKnown = (host: string, port: number) => isKnownHost(hashed, { host, port }, Buffer.from(encoded, 'base64'))
-    expect([
-      isKnown('web1.example.com', 22),
-      isKnown('web1.example.com', 2222),
-      isKnown('web2.example.com', 22),
-    ]).toEqual([true, true, false])
+    const places = [
+      ['web1.example.com', 22] as const,
+      ['web1.example.com', 2222] as const,
+      ['web2.example.com', 22] as const,
+    ]
+    expect(places.map(([host, port]) => isKnown(host, port))).toEqual([true, true, false])
   } finally {
     rmSync(folder, { recursive: true })
   }
