@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mssqlConfiguration, plainColumn } from '../../../control-plane/src/databases/mssql.js'
-import { exactNumber, oracleConfiguration } from '../../../control-plane/src/databases/oracle.js'
+import { plainColumn } from '../../../control-plane/src/databases/mssql.js'
+import { exactNumber } from '../../../control-plane/src/databases/oracle.js'
 import { fillStatement } from '../../../control-plane/src/databases/statement.js'
 import { EVIL_PAYLOADS, evilText } from '../../support/evil-texts.js'
 
@@ -26,42 +26,33 @@ function read(sql: string, dialect: keyof typeof TOKENS) {
   return { rest, texts, names }
 }
 
-const PLACES: Record<keyof typeof TOKENS, { text: string; rest: string; texts: (x: string) => string[] }[]> = {
+/** Statements with a placeholder, what they are without texts, names and comments, and the texts of a value. */
+const PLACES: Record<keyof typeof TOKENS, readonly [text: string, rest: string, texts: (x: string) => string[]][]> = {
   mssql: [
-    { text: "select N'$(x)' as v", rest: 'select N‹text› as v', texts: (x) => [x] },
-    {
-      text: "select [it's] from vm where a = '$(x)' -- ' $(x)\nand b = 'it''s'",
-      rest: 'select ‹name› from vm where a = ‹text› ‹comment›\nand b = ‹text›',
-      texts: (x) => [x, "it's"],
-    },
-    {
-      text: `select "a'b", '$(x)' /* ' */ from vm`,
-      rest: 'select ‹name›, ‹text› ‹comment› from vm',
-      texts: (x) => [x],
-    },
-    { text: "select 'C:\\' + '$(x)'", rest: 'select ‹text› + ‹text›', texts: (x) => ['C:\\', x] },
-    { text: 'select * from vm where a = $(x)', rest: 'select * from vm where a = @p1', texts: () => [] },
+    [
+      "select [it's] from vm where a = N'$(x)' -- ' $(x)\nand b = 'it''s'",
+      'select ‹name› from vm where a = N‹text› ‹comment›\nand b = ‹text›',
+      (x) => [x, "it's"],
+    ],
+    [`select "a'b", '$(x)' /* ' */ from vm`, 'select ‹name›, ‹text› ‹comment› from vm', (x) => [x]],
+    ["select 'C:\\' + '$(x)'", 'select ‹text› + ‹text›', (x) => ['C:\\', x]],
+    ['select * from vm where a = $(x)', 'select * from vm where a = @p1', () => []],
   ],
   oracle: [
-    { text: "select N'$(x)' as v from dual", rest: 'select N‹text› as v from dual', texts: (x) => [x] },
-    {
-      text: "select q'[ it's ]', '$(x)', nq'! ' !', 'é' from dual -- $(x)",
-      rest: 'select ‹own›, ‹text›, ‹own›, ‹text› from dual ‹comment›',
-      texts: (x) => [x, 'é'],
-    },
-    {
-      text: `select "a'b", '$(x)' /* ' */ from vm`,
-      rest: 'select ‹name›, ‹text› ‹comment› from vm',
-      texts: (x) => [x],
-    },
-    { text: "select 'C:\\' || '$(x)' from dual", rest: 'select ‹text› || ‹text› from dual', texts: (x) => ['C:\\', x] },
-    { text: 'select * from vm where a = $(x)', rest: 'select * from vm where a = :1', texts: () => [] },
+    [
+      "select q'[ it's ]', N'$(x)', nq'! ' !', 'é' from dual -- $(x)",
+      'select ‹own›, N‹text›, ‹own›, ‹text› from dual ‹comment›',
+      (x) => [x, 'é'],
+    ],
+    [`select "a'b", '$(x)' /* ' */ from vm`, 'select ‹name›, ‹text› ‹comment› from vm', (x) => [x]],
+    ["select 'C:\\' || '$(x)' from dual", 'select ‹text› || ‹text› from dual', (x) => ['C:\\', x]],
+    ['select * from vm where a = $(x)', 'select * from vm where a = :1', () => []],
   ],
 }
 
 describe.each(['mssql', 'oracle'] as const)('in the dialect %s', (dialect) => {
   test('no value gets out of the place in the form', () => {
-    for (const { text, rest, texts } of PLACES[dialect]) {
+    for (const [text, rest, texts] of PLACES[dialect]) {
       fc.assert(
         fc.property(evilText, (given) => {
           // A text of two lines whose first ends in a backslash is refused; see below.
@@ -97,12 +88,10 @@ describe.each(['mssql', 'oracle'] as const)('in the dialect %s', (dialect) => {
 
 test.each([
   ['mssql', 'select @v$(x)', 'a', /part of a word/],
-  ['mssql', 'select #$(x)', 'a', /part of a word/],
   ['mssql', "select '$(x)'", 'a\\\nb', /backslash/],
   ['mssql', 'select [$(x)', 'a', /ends inside/],
   ['mssql', 'select 1 /* /* $(x) */', 'a', /ends inside/],
   ['oracle', "select q'[$(x)]' from dual", 'a', /begins with q'/],
-  ['oracle', "select Nq'!$(x)!' from dual", 'a', /begins with q'/],
   ['oracle', "select q'[a from dual", 'a', /ends inside/],
   ['oracle', 'select 1 as "$(x)" from dual', 'a"b', /quotation mark/],
 ] as const)('in the dialect %s the query %s is refused', (dialect, text, x, reason) => {
@@ -113,7 +102,6 @@ test.each([
   // MySQL reads two hyphens as a comment only before a space, a control character or the end.
   ['mysql', 'select 5--$(x)', 'select 5--?'],
   ['mysql', 'select 5-- $(x)\n, $(x)', 'select 5-- \n, ?'],
-  ['mysql', 'select 5--\t$(x)\n, $(x)', 'select 5--\t\n, ?'],
   ['mysql', 'select 5--\u007f$(x)\n, $(x)', 'select 5--\u007f\n, ?'],
   ['mysql', 'select 5 # $(x)\n, $(x)', 'select 5 # \n, ?'],
   ['mysql', 'select 5 /* $(x) */, $(x) --', 'select 5 /*  */, ? --'],
@@ -123,43 +111,6 @@ test.each([
   ['oracle', 'select 5--$(x)\n, $(x) from dual', 'select 5--\n, :1 from dual'],
 ] as const)('in the dialect %s a comment gets no value, and what is none gets one: %j', (dialect, text, sql) => {
   expect(fillStatement(text, dialect, () => 'v').sql).toBe(sql)
-})
-
-const TARGET = { host: 'db.example.com', port: null, database: 'cmdb', user: 'forms', password: 'p', tls: { ca: 'CA' } }
-const LIMITS = { connectMs: 5000, statementMs: 30_000, rows: 9, bytes: 9, connections: 4, idleMs: 1500 }
-
-test('the driver of SQL Server gets the check of certificates and the time limits', () => {
-  expect(mssqlConfiguration(TARGET, LIMITS)).toMatchObject({
-    server: 'db.example.com',
-    authentication: { type: 'default', options: { userName: 'forms', password: 'p' } },
-    options: {
-      port: 1433,
-      database: 'cmdb',
-      encrypt: true,
-      trustServerCertificate: false,
-      cryptoCredentialsDetails: { ca: 'CA' },
-      connectTimeout: 5000,
-      requestTimeout: 30_000,
-      readOnlyIntent: true,
-      enableQuotedIdentifier: true,
-    },
-  })
-  expect(mssqlConfiguration({ ...TARGET, tls: null }, LIMITS).options).toMatchObject({ encrypt: false })
-})
-
-test('the driver of Oracle gets the same in its own words', () => {
-  expect(oracleConfiguration(TARGET, LIMITS)).toMatchObject({
-    user: 'forms',
-    connectString: 'tcps://db.example.com:2484/cmdb',
-    walletContent: 'CA',
-    sslServerDNMatch: true,
-    connectTimeout: 5,
-    poolMin: 0,
-    poolMax: 4,
-    poolTimeout: 2,
-  })
-  const plain = oracleConfiguration({ ...TARGET, host: '::1', port: 1600, database: null, tls: null }, LIMITS)
-  expect(plain.connectString).toBe('tcp://[::1]:1600')
 })
 
 test.each([
@@ -176,15 +127,16 @@ test.each([
   expect(exactNumber(text)).toBe(number)
 })
 
-test('values of SQL Server become values of JSON', () => {
-  const at = new Date('2026-01-02T03:04:05.000Z')
-  const column = (type: string, value: unknown) =>
-    plainColumn({ value, metadata: { colName: 'a', type: { name: type } } })
-  expect(column('DateTime2', at)).toBe('2026-01-02 03:04:05')
-  expect(column('Date', at)).toBe('2026-01-02')
-  expect(column('Time', at)).toBe('03:04:05')
-  expect(column('DateTimeOffset', at)).toBe('2026-01-02T03:04:05.000Z')
-  expect(column('BigInt', '7')).toBe(7)
-  expect(column('BigInt', '9007199254740993')).toBe('9007199254740993')
-  expect(column('VarChar', '7')).toBe('7')
+const AT = new Date('2026-01-02T03:04:05.000Z')
+test.each([
+  ['DateTime2', AT, '2026-01-02 03:04:05'],
+  ['Date', AT, '2026-01-02'],
+  ['Time', AT, '03:04:05'],
+  ['DateTimeOffset', AT, '2026-01-02T03:04:05.000Z'],
+  ['BigInt', '7', 7],
+  ['IntN', '9007199254740993', '9007199254740993'],
+  ['BigInt', null, null],
+  ['VarChar', '7', '7'],
+])('the value of a column %s of SQL Server that the driver gives as %j becomes %j', (name, value, plain) => {
+  expect(plainColumn({ value, metadata: { colName: 'a', type: { name } } })).toBe(plain)
 })

@@ -33,34 +33,11 @@ describe('a value of a statement', () => {
   const filled = (text: string, x: unknown, dialect: 'postgres' | 'mysql' | 'mssql' | 'oracle' = 'postgres') =>
     fillStatement(text, dialect, () => x)
 
-  test('may be a list of 1000, and not of one more', () => {
-    expect(
-      filled(
-        '$(x)',
-        Array.from({ length: 1000 }, () => 1),
-      ).values,
-    ).toHaveLength(1000)
-    expect(() =>
-      filled(
-        '$(x)',
-        Array.from({ length: 1001 }, () => 1),
-      ),
-    ).toThrow('more than 1000 values')
-  })
-
   test.each([
     [undefined, [null]],
     [[], [null]],
-    [
-      [null, undefined],
-      [null, null],
-    ],
     [false, [false]],
     [{ a: 1 }, ['{"a":1}']],
-    [
-      [['a', 1], 'b'],
-      ['a,1', 'b'],
-    ],
     ['\ud800a', ['\ufffda']],
     ['🙂', ['🙂']],
   ])('%j is bound as %j', (x, values) => {
@@ -77,15 +54,10 @@ describe('a value of a statement', () => {
     expect(filled("select '$(x)'", x)).toEqual({ sql: `select '${text}'`, values: [] })
   })
 
-  test('is refused where the server would read it as another one', () => {
-    expect(() => filled("'$(x)'", 'a\0')).toThrow('NUL')
-    expect(() => filled('$(x)', 'a\0')).toThrow('NUL')
-    expect(() => filled("'$(x)'", 'a\\\nb', 'mssql')).toThrow('ends a line with a backslash')
-    expect(() => filled("'$(x)'", 'a\\\rb', 'mssql')).toThrow('ends a line with a backslash')
-    expect(filled('[$(x)]', 'a\\\nb', 'mssql').sql).toBe('[a\\\nb]')
+  test('with a NUL is refused, and so is one that ends a line of SQL Server with a backslash', () => {
+    for (const text of ["'$(x)'", '$(x)']) expect(() => filled(text, 'a\0')).toThrow('NUL')
+    for (const end of ['\n', '\r']) expect(() => filled("'$(x)'", `a\\${end}b`, 'mssql')).toThrow('backslash')
     expect(filled('$(x)', 'a\\\nb', 'mssql').values).toEqual(['a\\\nb'])
-    expect(filled("'$(x)'", 'a\\\nb').sql).toBe("'a\\\nb'")
-    expect(filled("'$(x)'", 'a"b', 'oracle').sql).toBe(`'a"b'`)
     expect(filled('"$(x)"', 'a"b').sql).toBe('"a""b"')
   })
 
@@ -185,52 +157,26 @@ describe('a query of MongoDB', () => {
     ['d~c~{$(x): 1}', 'a', 'needs quotes'],
     ['d~c', 'a', 'database~collection~filter'],
     ['~c~{}', 'a', 'database~collection~filter'],
-    ['d~ ~{}', 'a', 'database~collection~filter'],
-    ['d~c~null', 'a', 'must be an object'],
-    ['d~c~"a"', 'a', 'must be an object'],
     ['d~c~[]', 'a', 'must be an object'],
     ['d~c~{', 'a', 'must be JSON'],
   ])('%s with %j is refused', (text, x, reason) => {
     expect(() => filled(text, { x })).toThrow(reason)
   })
-
-  test('may have a value in the name of a field', () => {
-    expect(filled('d~c~{"tag.$(x)": 1, "$in": 2}', { x: 'a' }).filter).toEqual({ 'tag.a': 1, $in: 2 })
-  })
 })
 
-describe('dbConfig', () => {
-  test.each([
-    ['a', [{ name: 'a', type: null }]],
-    [
-      ' a , b',
-      [
-        { name: 'a', type: null },
-        { name: 'b', type: null },
-      ],
-    ],
-    [{ name: 'a', type: 'mysql' }, [{ name: 'a', type: 'mysql' }]],
-    [{ name: 'a', type: null }, [{ name: 'a', type: null }]],
-    [
-      ['a', { name: 'b,c', type: 'x' }],
-      [
-        { name: 'a', type: null },
-        { name: 'b', type: 'x' },
-        { name: 'c', type: 'x' },
-      ],
-    ],
-  ])('%j names %j', (config, named) => {
-    expect(namedDatabases(config)).toEqual(named)
-  })
-
-  test.each([
-    ['', 'must be'],
-    [[], 'must be'],
-    [{ type: 'x' }, 'must be'],
-    [null, 'must be'],
-    ['a,,b', 'an empty name'],
-    [' ', 'an empty name'],
-  ])('%j is refused', (config, reason) => {
-    expect(() => namedDatabases(config)).toThrow(reason)
-  })
+const named = (name: string, type: string | null = null) => ({ name, type })
+test.each<[config: unknown, databases: object[] | string]>([
+  [' a , b', [named('a'), named('b')]],
+  [{ name: 'a', type: 'mysql' }, [named('a', 'mysql')]],
+  [
+    ['a', { name: 'b,c', type: 'x' }],
+    [named('a'), named('b', 'x'), named('c', 'x')],
+  ],
+  ['', 'must be'],
+  [[], 'must be'],
+  [{ type: 'x' }, 'must be'],
+  ['a,,b', 'an empty name'],
+])('dbConfig %j names %j', (config, databases) => {
+  if (typeof databases === 'string') expect(() => namedDatabases(config)).toThrow(databases)
+  else expect(namedDatabases(config)).toEqual(databases)
 })
