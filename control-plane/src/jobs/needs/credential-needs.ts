@@ -132,7 +132,7 @@ function shownVaults(needs: VaultNeeds): unknown {
 }
 
 /** @throws ForbiddenError when a role of the caller limits credentials and a chosen one is not among them */
-export function requireAllowedCredentials(
+function requireAllowedCredentials(
   caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
   { needs }: ChosenCredentials,
 ): void {
