@@ -58,11 +58,6 @@ describe('the output of a job on a terminal', () => {
     }
   })
 
-  it('has no colours where none are wanted', () => {
-    const filter = createTerminalFilter(false)
-    expect(filter.push(Buffer.from(OUTPUT)) + filter.end()).toBe('ab\tred\nlast\n')
-  })
-
   it('goes on after a command that is cut off', () => {
     const filter = createTerminalFilter(true)
     const text = filter.push(Buffer.from('a\u001b]0;never ended\nb\u001b[12\nc\u001b'))

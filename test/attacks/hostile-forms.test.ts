@@ -75,6 +75,9 @@ const FORMS: Readonly<Record<string, { readonly text: string; readonly values?: 
       `- {name: y, type: expression, expression: "(() => { let v = 1; for (let i = 0; i < 3000; i++) v = [v]; return fn.fnJq(v, '.') })()"}`,
     ),
   },
+  'a script that always asks another question': {
+    text: form(`- {name: y, type: expression, expression: "let n = 0; for (;;) n = await fn.fnJq(n, '. + 1')"}`),
+  },
   'a filter that makes many levels': {
     says: 'nested deeper than 100 levels',
     text: form(`- {name: y, type: expression, expression: "fn.fnJq(1, 'reduce range(300) as $i (1; [.])')"}`),

@@ -171,12 +171,6 @@ describe('hiding by names', () => {
       secrets: { x: '********' },
     })
   })
-
-  test('hides nothing of the field values that a job was launched with', async () => {
-    const { body } = await get(`/job/${await launched('order')}/rawformdata`)
-    expect(body).toMatchObject({ host: 'web', api_token: 'shown-to-whom-it-belongs', friends: [{ who: 'Eve' }] })
-    expect(body).not.toHaveProperty('pin')
-  })
 })
 
 describe('a mask that is sent back', () => {

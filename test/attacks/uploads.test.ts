@@ -152,13 +152,3 @@ describe('quotas', () => {
     expect([refused.status, refused.body.code]).toEqual([503, 'upload_quota_of_all'])
   })
 })
-
-test('who may use no form with a file field is refused before anything of the file is read', async () => {
-  await start()
-  const { token } = await server.addUser('joe')
-  const sending = begin(token, body(10 * MIB), { saysSize: true })
-  await waitFor('the refusal', () => sending.status() !== null)
-  expect([sending.status(), sending.text()]).toEqual([403, expect.stringContaining('no_file_form')])
-  sending.request.destroy()
-  expect(stored(server)).toEqual([])
-})

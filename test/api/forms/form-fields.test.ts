@@ -1,7 +1,6 @@
 import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { valuesToStore } from '../../../control-plane/src/forms/sent/stored-values.js'
 import { createForms } from '../../../control-plane/src/forms/files/loader.js'
 import { waitFor } from '../../support/wait.js'
 import { type TestServer, startServer } from '../server.js'
@@ -96,40 +95,6 @@ test('unknown properties of forms and fields are kept and served', async () => {
   expect(records[0]).not.toHaveProperty('playbook')
 })
 
-test('approval and credentials are parsed', async () => {
-  await server.writeForm(
-    'a.yml',
-    `name: a
-playbook: a.yml
-approval: {title: T, message: M, roles: [ops], notifications: [a@example.com], allowSelf: true}
-credentials: {db: "prod,test"}
-ansibleCredentials: ssh
-vaultCredentials: vault
-userExtravars: "username, groups"
-launchValidation: log
-`,
-  )
-  await until('the form', (now) => now.count === 1)
-  expect(await formsOf().find('a')).toMatchObject({
-    approval: { title: 'T', message: 'M', roles: ['ops'], notifications: ['a@example.com'], allowSelf: true },
-    credentials: { db: 'prod,test' },
-    ansibleCredentials: 'ssh',
-    vaultCredentials: 'vault',
-    userExtravars: ['username', 'groups'],
-    launchValidation: 'log',
-  })
-})
-
-test('a workflow form says how its extra variables are taken, and each key of that is off when it is left out', async () => {
-  const keys = ['verbose', 'keepExtravars', 'allowJinjaInExtravars']
-  const on = Object.fromEntries(keys.map((key) => [key, true]))
-  await server.writeForm('a.yml', JSON.stringify({ name: 'a', type: 'workflow', workflow: 'w' }))
-  await server.writeForm('b.yml', JSON.stringify({ name: 'b', type: 'workflow', workflow: 'w', ...on }))
-  await until('the forms', (now) => now.count === 2)
-  expect(await formsOf().find('a')).toMatchObject(Object.fromEntries(keys.map((key) => [key, false])))
-  expect(await formsOf().find('b')).toMatchObject(on)
-})
-
 describe('varsFiles', () => {
   test('are merged in order over the constants of config.yaml, must be below their folder, and are read again', async () => {
     covers('form.vars-files')
@@ -169,43 +134,4 @@ describe('varsFiles', () => {
     await mkdir(folder, { recursive: true })
     return { writeVars: (name: string, text: string) => writeFile(join(folder, name), text) }
   }
-})
-
-test('stored field values have all sent values and no password, also not in rows, objects and steps', async () => {
-  await server.writeForm(
-    'f.yml',
-    `- name: f
-  playbook: a.yml
-  fields: [{name: a}, {name: pin, type: password}, {name: rows, type: list, subform: s}, {name: one, type: yaml, subform: s}, {name: file, type: file}]
-  wizard: [{subform: s, name: step}]
-- name: s
-  type: subform
-  fields: [{name: who}, {name: code, type: password}, {name: rows, type: list, subform: s}]
-`,
-  )
-  await until('the form', (now) => now.count === 1)
-  const forms = formsOf()
-  const form = await forms.find('f')
-  expect(form.passwordFields).toEqual(['pin', 'code'])
-  const { subforms } = await forms.contextOf(form)
-  const row = { who: 'x', code: 'SECRET' }
-  const sent = {
-    a: 1,
-    pin: 'SECRET',
-    undeclared: { kept: 1, pin: 'SECRET', below: [{ code: 'SECRET' }] },
-    file: { path: '/x' },
-    rows: [{ ...row, id: 7, rows: [row, 'SECRET'] }, 'SECRET'],
-    one: 'code: SECRET',
-    step: { ...row, pin: 'x' },
-  }
-  const stored = valuesToStore({ fields: form.fields, wizard: form.wizard, subforms }, sent)
-  expect(stored).toEqual({
-    a: 1,
-    undeclared: { kept: 1, below: [{}] },
-    rows: [{ id: 7, who: 'x', rows: [{ who: 'x' }, null] }, null],
-    step: { who: 'x' },
-  })
-  expect(valuesToStore({ fields: form.fields, wizard: form.wizard, subforms }, { one: row })).toEqual({
-    one: { who: 'x' },
-  })
 })

@@ -1,7 +1,6 @@
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createForms } from '../../../control-plane/src/forms/files/loader.js'
 import { waitFor } from '../../support/wait.js'
 import { type TestServer, startServer } from '../server.js'
 import { covers } from '../../interface/covers.js'
@@ -13,14 +12,10 @@ interface FormList {
 }
 
 let server: TestServer
-const extra: (() => Promise<void>)[] = []
 beforeEach(async () => {
   server = await startServer()
 })
-afterEach(async () => {
-  await server.close()
-  for (const clean of extra.splice(0)) await clean()
-})
+afterEach(() => server.close())
 
 const list = async (token = server.admin) => (await server.call('GET', '/forms', { token })).body as unknown as FormList
 const names = async (token?: string) => (await list(token)).records.map((form) => form.name)
@@ -31,29 +26,8 @@ const until = (what: string, condition: (list: FormList) => boolean) =>
   })
 const form = (name: string, more = '') => `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: site.yml\n${more}`
 
-const context = ({ folder }: TestServer) => ({
-  folder: join(folder, 'forms'),
-  varsFolder: join(folder, 'vars'),
-  constants: () => Promise.resolve({}),
-})
-
 test('an empty folder has no forms', async () => {
   expect(await list()).toEqual({ count: 0, records: [], needs: [], errors: [] })
-})
-
-test('a mistake is logged once when it is new, and also that the forms are good again', async () => {
-  const log: string[] = []
-  const logged = await startServer({ log, forms: { 'wrong.yml': 'name: wrong', 'good.yml': form('good') } })
-  extra.push(() => logged.close())
-  const records = () => log.map((line) => JSON.parse(line) as { msg: string; file?: string; forms?: number })
-  const ofForms = () => records().filter(({ msg }) => /^(a form was left out|all forms are good)/.test(msg))
-  const look = () => logged.call('GET', '/forms', { token: logged.admin })
-  await look()
-  await look()
-  expect(ofForms()).toMatchObject([{ file: 'wrong.yml' }])
-  await logged.writeForm('wrong.yml', form('mended'))
-  await waitFor('the mended form', async () => ((await look()).body as unknown as FormList).count === 2)
-  expect(ofForms()).toMatchObject([{ file: 'wrong.yml' }, { msg: 'all forms are good', forms: 2 }])
 })
 
 describe('loading', () => {
@@ -101,43 +75,6 @@ fields:
         { name: 'city', type: 'enum', values: ['Ghent', 'Rome'], label: 'City' },
         { name: 'pin', type: 'password' },
       ],
-    })
-  })
-
-  test('defaults and the older spellings', async () => {
-    await server.writeForm(
-      'small.yml',
-      '{name: small, playbook: p.yml, disableRelaunch: true, inventory: [a, b], tags: [x, y]}',
-    )
-    await until('the form', (now) => now.count === 1)
-    const log = { info: () => undefined, warn: () => undefined }
-    const forms = createForms({ ...context(server), clock: server.clock, log })
-    expect(await forms.find('small')).toMatchObject({
-      type: 'ansible',
-      roles: [],
-      categories: ['Default'],
-      description: null,
-      runner: null,
-      abortable: true,
-      allowRelaunch: false,
-      inventory: ['a', 'b'],
-      tags: 'x,y',
-      limit: null,
-      check: false,
-    })
-    await expect(forms.find('Small')).rejects.toThrow('no form named "Small"')
-  })
-
-  test('password fields are known by their name and by where their value goes', async () => {
-    await server.writeForm(
-      'pw.yml',
-      form('pw', 'fields:\n  - {name: pin, type: password, model: ["db.accounts[0].code", other]}\n  - {name: city}\n'),
-    )
-    const log = { info: () => undefined, warn: () => undefined }
-    const forms = createForms({ ...context(server), clock: server.clock, log })
-    expect(await forms.find('pw')).toMatchObject({
-      fields: [{ name: 'pin' }, { name: 'city', type: 'text' }],
-      passwordFields: ['pin', 'code', 'other'],
     })
   })
 

@@ -16,6 +16,11 @@ fields:
     dbConfig: { name: inventory, type: postgres }
     query: "select name, cpus from machine where site = '$(site)' order by name"
     valueColumn: name
+  - name: many
+    type: query
+    dbConfig: inventory
+    query: select n from generate_series(1, 20000) n
+    dependencies: [{ name: site, values: [everywhere] }]
 `
 let database: TestDatabase
 let server: TestServer
@@ -57,12 +62,12 @@ async function ask(sql: string): Promise<void> {
   await client.end()
 }
 
-async function choicesAt(site: string): Promise<unknown> {
+async function choicesAt(site: string, field = 'machine'): Promise<unknown> {
   const { body } = await server.call('POST', '/forms/machines/evaluate', {
     token: ann,
     json: { rawFormData: { site }, wait: 30 },
   })
-  return (body.fields as Record<string, { choices?: unknown; waiting?: string }>).machine
+  return (body.fields as Record<string, { choices?: unknown; waiting?: string }>)[field]
 }
 
 const launch = (site: string, machine: string) =>
@@ -84,4 +89,10 @@ test('a launch asks again, and uses the new answer of the database', async () =>
   expect((await launch('berlin', 'web')).status).toBe(200)
   await ask("delete from machine where name = 'web'")
   expect((await launch('berlin', 'web')).status).toBe(422)
+})
+
+test('more rows than a form may get are no choices', async () => {
+  expect(await choicesAt('everywhere', 'many')).toMatchObject({
+    waiting: expect.stringContaining('more than') as string,
+  })
 })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
-import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { TooManyError, UnavailableError } from '../../../control-plane/src/errors.js'
 import type { CheckInput } from '../../../control-plane/src/forms/check/context.js'
 import { parseFormFile } from '../../../control-plane/src/forms/parse/parse-form.js'
@@ -75,49 +75,6 @@ test('an engine that broke down ends its thread, not the service', async () => {
   const deep = local('let a = []; for (let i = 0; i < 100000; i++) a = [a]; JSON.stringify(a)')
   expect((await checks.check(deep, 'a')).details.waiting).toEqual(['f'])
   expect((await checks.check(local('1 + 1'), 'a')).extravars).toEqual({ f: 2 })
-})
-
-/** A thread that does this with each check. */
-const threadThat = (code: string) =>
-  new URL(
-    `data:text/javascript,${encodeURIComponent(`import { parentPort as port } from 'node:worker_threads'; port.on('message', ({ input }) => { ${code} })`)}`,
-  )
-const DONE = "port.postMessage({ kind: 'done', isFit: true, result: { extravars: { f: 2 } } })"
-
-test.each([
-  ['throws', `throw new Error('it broke')`, 'it broke'],
-  ['ends itself', 'process.exit(0)', 'its thread ended'],
-  [
-    'says that it failed and throws',
-    `port.postMessage({ kind: 'failed', reason: 'no engine' }); throw new Error('no engine')`,
-    'no engine',
-  ],
-])('a thread that %s harms neither the service nor the next check', async (_, code, reason) => {
-  const said: object[] = []
-  const thread = threadThat(`if (input.values.isGood) ${DONE}; else { ${code} }`)
-  checks = createLaunchChecks({
-    log: { warn: (fields) => void said.push(fields) },
-    timers,
-    script: thread,
-    threads: 1,
-  })
-  expect((await checks.check(inputOf({}, {}), 'a')).details).toMatchObject({ waiting: ['form'] })
-  expect(said).toEqual([{ field: null, reason: expect.stringContaining(reason) as string }])
-  expect((await checks.check(inputOf({}, { isGood: true }), 'a')).extravars).toEqual({ f: 2 })
-})
-
-test('a thread that breaks down while it waits is given no check any more', async () => {
-  const breaks = `${DONE}; if (!input.values.isLast) setTimeout(() => { throw new Error('it broke') }, 20)`
-  checks = createLaunchChecks({ log, timers, script: threadThat(breaks), threads: 1 })
-  const made: Worker[] = []
-  const note = (worker: Worker): void => void made.push(worker)
-  process.on('worker', note)
-  onTestFinished(() => void process.off('worker', note))
-  await checks.check(inputOf({}, {}), 'a')
-  // An ended thread has the number -1; its error was heard before that.
-  await waitUntil('the thread has ended', () => made[0]?.threadId === -1)
-  expect((await checks.check(inputOf({}, { isLast: true }), 'a')).extravars).toEqual({ f: 2 })
-  expect(made).toHaveLength(2)
 })
 
 test('callers take turns: one with many checks does not delay another', async () => {

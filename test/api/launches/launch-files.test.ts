@@ -167,20 +167,6 @@ describe('422 with the field and the reason, and nothing is created', () => {
     expect(await jobs()).toEqual([])
   })
 
-  test.each(['toString', 'constructor', 'hasOwnProperty'])(
-    'a name that every object has, %s, is a wrong field',
-    async (name) => {
-      const answer = await launch({ [name]: 0 })
-      expect(answer).toMatchObject({
-        status: 422,
-        body: {
-          code: 'uploads_refused',
-          details: { uploads: [name], validationErrors: { [name]: [{ type: 'no_file_field' }] } },
-        },
-      })
-    },
-  )
-
   test('files that are not an object are 400', async () => {
     expect((await launch('text')).status).toBe(400)
   })
@@ -288,20 +274,5 @@ fields:
     }
     expect(await checked({}, {})).toMatchObject({ status: 422, body: { details: { missing: ['image'] } } })
     expect(await jobs()).toEqual([])
-  })
-
-  test('errors of uploads are reported together with all other errors', async () => {
-    const answer = await checked({ with_key: true }, { key: { path: '/etc/passwd' }, other: { path: '/x' } })
-    expect(answer).toMatchObject({
-      status: 422,
-      body: {
-        code: 'values_refused',
-        details: {
-          missing: ['image'],
-          uploads: ['key', 'other'],
-          validationErrors: { key: [{ type: 'outside' }], other: [{ type: 'no_file_field' }] },
-        },
-      },
-    })
   })
 })

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deleteRunner, insertRunner } from '../../../control-plane/src/store/runners/runners.js'
+import { deleteRunner } from '../../../control-plane/src/store/runners/runners.js'
 import { JOB_STATUSES } from '../../../control-plane/src/words/job-status.js'
 import { covers } from '../../interface/covers.js'
 import { putJob } from '../job-rows.js'
+import { addRunner } from '../runner-row.js'
 import { type CallOptions, type TestServer, startServer } from '../server.js'
 
 /** Who may have the field values of a job and run it again, and in which states. */
@@ -167,36 +168,11 @@ describe('what else decides', () => {
 
   test('a runner that the roles do not allow is 403', async () => {
     covers('role.limits')
-    const texts = { host: '', ip: '', version: '', instance: '', description: '', fingerprint: 'f', isolation: 'none' }
-    const numbers = {
-      contract: 1,
-      agent_max_jobs: 1,
-      generation: 1,
-      epoch: 1,
-      running_jobs: 0,
-      draining: 0,
-      spool_bytes: 0,
-    }
-    const runner = await server.store.write('test.runner', (queries) =>
-      insertRunner(queries, {
-        name: 'the-default',
-        state: 'approved',
-        enabled: 1,
-        is_default: 1,
-        mode: 'outbound',
-        identity_key: 'k',
-        sealing_key: 's',
-        clock_skew_ms: 0,
-        requested_at: 1,
-        last_seen: 1,
-        ...texts,
-        ...numbers,
-      }),
-    )
+    const { id: runner } = await addRunner(server, 'the-default', { isDefault: true })
     const id = await put('elsewhere', { status: 'running' })
     const answer = await call('POST', `/job/${id}/relaunch`, 'elsewhere')
     expect([answer.status, answer.body.code]).toEqual([403, 'runner_not_allowed'])
-    await server.store.write('test.runner', (queries) => deleteRunner(queries, runner.id))
+    await server.store.write('test.runner', (queries) => deleteRunner(queries, runner))
   })
 
   test('a subjob cannot run alone: 409 that names the job to relaunch', async () => {

@@ -12,6 +12,7 @@ function formOf(more: object): Form {
 }
 
 test.each<[in_file: object, form: object]>([
+  [{}, { roles: [], categories: ['Default'], description: null }],
   [{}, { abortable: true, allowRelaunch: true, verbose: false, approval: null, launchValidation: null }],
   [
     { runner: '', ansibleCredentials: '', tags: '', limit: '' },
@@ -30,6 +31,14 @@ test.each<[in_file: object, form: object]>([
   [
     { verbose: true, keepExtravars: true },
     { verbose: true, keepExtravars: true, allowJinjaInExtravars: false },
+  ],
+  [
+    { type: 'workflow', playbook: undefined, workflow: 'w' },
+    { workflow: 'w', verbose: false, keepExtravars: false },
+  ],
+  [
+    { type: 'workflow', playbook: undefined, workflow: 'w', verbose: true },
+    { verbose: true, playbookFiles: null },
   ],
   [{ allowJinjaInExtravars: true }, { allowJinjaInExtravars: true, keepExtravars: false }],
   [
