@@ -44,7 +44,7 @@ export function secretPlaces(text: SourcedText): SecretPlace[] {
 }
 
 /** The names in a text, with commas between them, each once. */
-export function namesIn(text: SourcedText): AskedName[] {
+function namesIn(text: SourcedText): AskedName[] {
   const names = new Map<string, boolean>()
   for (const { index, 0: found } of text.text.matchAll(/[^,]+/g)) {
     const name = found.trim()

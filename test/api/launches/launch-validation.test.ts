@@ -174,7 +174,7 @@ describe('enforce', () => {
   })
 
   test('static properties set __<property>__ unless the values have it; undeclared reserved keys are dropped', async () => {
-    covers('property.fill')
+    covers('property.fill', 'property.user')
     const { extravars } = await launched('static', { __playbook__: 'other.yml' }, { extravars: { __check__: true } })
     expect(extravars).toMatchObject({
       __playbook__: 'x.yml',

@@ -3,7 +3,6 @@ import { RefusedValuesError } from '../../../control-plane/src/errors.js'
 import { parseField } from '../../../control-plane/src/forms/fields/parse-field.js'
 import type { AnsibleForm } from '../../../control-plane/src/forms/form.js'
 import { ofClient, playbookVariables, userVariable } from '../../../control-plane/src/jobs/launch/extravars.js'
-import { covers } from '../../interface/covers.js'
 import { caller, form } from '../jobs/launch-parts.js'
 
 const fields = (...names: string[]) => names.map((name) => parseField({ name }))
@@ -14,22 +13,9 @@ const build = (of: AnsibleForm, sent: Record<string, unknown>) =>
     caller,
   )
 
-test('a reserved key counts only if the form declares it, in place of the property of the form', () => {
-  const sent = { __playbook__: 'evil.yml', __limit__: 'web', __verbose__: true }
-  const { playbook } = build(form({ tags: 'a', check: true, fields: fields('__limit__') }), sent)
-  expect(playbook).toMatchObject({ playbook: 'site.yml', limit: 'web', verbose: true, tags: 'a', check: true })
-  const declaring = form({ tags: 'a', inventory: ['x'], fields: fields('__tags__', '__inventory__') })
-  expect(build(declaring, { __tags__: ['b', 'c'], __inventory__: 'y,' }).playbook).toMatchObject({
-    tags: 'b,c',
-    inventory: ['y,'],
-  })
-})
-
 test.each([
   ['__limit__', 5],
-  ['__limit__', '@hosts'],
   ['__inventory__', [1]],
-  ['__inventory__', ['a,', 'group_vars/all.yml']],
   ['__check__', 'yes'],
   ['__tags__', ['a', '-b']],
   ['__playbook__', '../../etc/passwd'],
@@ -61,17 +47,4 @@ test('a name that looks like a template is refused at any depth, unless the form
   for (let depth = 0; depth < 100_000; depth += 1) deep = [deep]
   expect(() => build(form(), { deep })).toThrow('deep is refused: the name "{{ x }}" in it')
   expect(build(form({ allowJinjaInExtravars: true }), { a: { '{{ x }}': 1 } }).extravars.a).toEqual({ '{{ x }}': 1 })
-})
-
-test('the server sets the launching user, trimmed by userExtravars, and no key changes the prototype', () => {
-  covers('property.user')
-  const forged = JSON.parse('{"ansibleforms_user":{"username":"root"},"__proto__":{"check":true}}') as object
-  const { extravars } = build(form({ userExtravars: ['username', 'groups'] }), { ...forged })
-  expect(extravars.ansibleforms_user).toEqual({ username: 'ann', groups: ['local/ops'] })
-  expect(build(form(), { ...forged }).extravars.ansibleforms_user).toMatchObject({
-    username: 'ann',
-    id: 7,
-    type: 'local',
-  })
-  expect(Object.getPrototypeOf(extravars)).toBe(Object.prototype)
 })

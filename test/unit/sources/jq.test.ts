@@ -13,8 +13,7 @@ const never = new AbortController().signal
 function started(given: Timers, worker: URL) {
   const made = createJq(given, worker)
   return {
-    run: (value: unknown, filter: string, caller = 'ann', more: { signal?: AbortSignal; isFromValue?: boolean } = {}) =>
-      made.run(value, filter, { callers: createCallers(caller), signal: never, ...more }),
+    run: (value: unknown, filter: string) => made.run(value, filter, { callers: createCallers('ann'), signal: never }),
     close: () => made.close(),
   }
 }
@@ -64,39 +63,6 @@ test('a filter reads neither files nor the environment', async () => {
 test('the bundle and the build carry the engine', async () => {
   jq = started(timers, new URL('../../../control-plane/bundle/jq-worker.js', import.meta.url))
   await expect(jq.run([1, 2], 'add')).resolves.toBe(3)
-})
-
-/** It never ends by itself. */
-const ENDLESS = 'last(range(1e15))'
-
-test('a caller with many endless filters does not keep another one waiting', async () => {
-  const running = (jq = started(timers, script))
-  const endless = Promise.allSettled(Array.from({ length: 20 }, () => running.run(null, ENDLESS)))
-  expect(await jq.run([1, 2], 'add', 'bob')).toBe(3)
-  await jq.close()
-  await endless
-})
-
-test('a filter that nobody waits for any more is dropped, also while it runs', async () => {
-  const running = (jq = started(timers, script))
-  const stops = [new AbortController(), new AbortController()]
-  const dropped = Promise.allSettled(stops.map(({ signal }) => running.run(null, ENDLESS, 'ann', { signal })))
-  const next = running.run(1, '.', 'ann')
-  await new Promise((resolve) => setImmediate(resolve))
-  for (const stop of stops) stop.abort()
-  const reason = { message: 'jq: nobody waits for it any more' }
-  expect(await dropped).toMatchObject([{ reason }, { reason }])
-  expect(await next).toBe(1)
-})
-
-test('a filter that people may have chosen has less time', async () => {
-  const held = heldTimers()
-  jq = started(held.timers, script)
-  const endless = jq.run(null, ENDLESS, 'ann', { isFromValue: true })
-  const refused = expect(endless).rejects.toThrow('jq took longer than 1000 ms')
-  await expect.poll(() => held.waitsFor(1000)).toBe(true)
-  held.move(1000)
-  await refused
 })
 
 test.each<[value: unknown, filter: string, result: unknown]>([

@@ -6,11 +6,11 @@ import {
   pointerOf,
 } from '../../../control-plane/src/sources/origins.js'
 
-/** For a value of which the author of a form wrote every text, but not those in `typed`. */
-export function allWritten(value: unknown, typed: readonly string[] = []): Origins {
+/** For a value of which the author of a form wrote every text. */
+export function allWritten(value: unknown): Origins {
   const parts: Record<string, readonly OriginPart[]> = {}
   const walk = (one: unknown, path: readonly string[]): void => {
-    if (typeof one === 'string' && !typed.includes(one)) parts[pointerOf(path)] = [[0, one.length, 'author']]
+    if (typeof one === 'string') parts[pointerOf(path)] = [[0, one.length, 'author']]
     if (typeof one !== 'object' || one === null) return
     for (const [key, entry] of Object.entries(one)) walk(entry, [...path, key])
   }
