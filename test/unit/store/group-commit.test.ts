@@ -1,155 +1,74 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { UnavailableError } from '../../../control-plane/src/errors.js'
 import { OutcomeUnknownError, createGroupCommit } from '../../../control-plane/src/store/engine/group-commit.js'
 
-/** A database that records what is committed and fails where it is told to. */
-function fakeTransactions() {
-  const committed: string[][] = []
+const BUSY = new Error('busy')
+const LOST = new Error('lost')
+const UNKNOWN = new OutcomeUnknownError('cut')
+
+/** Four writes at once into a database that gives these answers to commits, in their order, and then commits. */
+async function fourWrites(answers: readonly Error[], timeoutMs = 1000) {
+  const waiting = [...answers]
+  const committed: string[] = []
   let open: string[] = []
-  const state = { busyFor: 0, commits: 0 }
-  return {
-    committed,
-    state,
-    transactions: {
-      queries: { put: (value: string) => open.push(value) },
-      begin: () => {
-        if (state.busyFor > 0) {
-          state.busyFor -= 1
-          return Promise.reject(new Error('busy'))
-        }
-        open = []
-        return Promise.resolve()
-      },
-      commit: () => {
-        state.commits += 1
-        committed.push(open)
-        return Promise.resolve()
-      },
-      rollback: () => {
-        open = []
-        return Promise.resolve()
-      },
-      isPassing: (error: unknown) => error instanceof Error && error.message === 'busy',
+  let time = 0
+  const transactions = {
+    queries: { put: (value: string) => void open.push(value) },
+    begin: () => Promise.resolve(void (open = [])),
+    commit: () => {
+      const answer = waiting.shift()
+      if (answer) return Promise.reject(answer)
+      committed.push(open.join(''))
+      return Promise.resolve()
     },
+    rollback: () => Promise.resolve(),
+    isPassing: (error: unknown) => error === BUSY,
+    isConflict: (error: unknown) => error === LOST,
   }
+  const pause = () => Promise.resolve(void (time += 100))
+  const commits = createGroupCommit(transactions, { timeoutMs, pause, now: () => time })
+  const write = (value: string) =>
+    commits.write(value, (queries) => {
+      queries.put(value)
+      return value === 'x' ? Promise.reject(new Error('a rule')) : Promise.resolve(value)
+    })
+  const ends = await Promise.allSettled(['a', 'b', 'x', 'c'].map(write))
+  const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []))
+  return { commits, committed, refusals, write }
 }
 
-const clock = { timeoutMs: 1000, pause: () => Promise.resolve(), now: () => 0 }
-
-describe('group commit', () => {
-  test('waiting writes share a commit, in their order', async () => {
-    const { transactions, committed } = fakeTransactions()
-    const commits = createGroupCommit(transactions, clock)
-    const results = await Promise.all(
-      ['a', 'b', 'c', 'd'].map((value) =>
-        commits.write(value, (queries) => {
-          queries.put(value)
-          return Promise.resolve(value.toUpperCase())
-        }),
-      ),
-    )
-    expect(results).toEqual(['A', 'B', 'C', 'D'])
-    expect(committed.flat()).toEqual(['a', 'b', 'c', 'd'])
-    expect(committed.length).toBeLessThan(4)
-  })
-
-  test('a failing write is refused alone; the others of its group are committed once', async () => {
-    const { transactions, committed } = fakeTransactions()
-    const commits = createGroupCommit(transactions, clock)
-    const write = (value: string) =>
-      commits.write(value, (queries) => {
-        queries.put(value)
-        return value === 'bad' ? Promise.reject(new Error('bad write')) : Promise.resolve(value)
-      })
-    const results = await Promise.allSettled(['first', 'one', 'bad', 'two'].map(write))
-    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
-    expect(committed.flat().sort()).toEqual(['first', 'one', 'two'])
-  })
-
-  test('a locked database drops nothing: the write waits and is committed', async () => {
-    const { transactions, committed, state } = fakeTransactions()
-    state.busyFor = 5
-    let pauses = 0
-    const pause = () => Promise.resolve(void (pauses += 1))
-    const commits = createGroupCommit(transactions, { ...clock, pause })
-    await commits.write('a', (queries) => Promise.resolve(queries.put('a')))
-    expect(committed.flat()).toEqual(['a'])
-    // It is left in peace between two tries.
-    expect(pauses).toBe(5)
-  })
-
-  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
-    'a write %i microtasks after a commit is not forgotten',
-    async (microtasks) => {
-      const { transactions, committed } = fakeTransactions()
-      const commits = createGroupCommit(transactions, clock)
-      await commits.write('a', (queries) => Promise.resolve(queries.put('a')))
-      for (let count = 0; count < microtasks; count += 1) await Promise.resolve()
-      await commits.write('b', (queries) => Promise.resolve(queries.put('b')))
-      expect(committed.flat()).toEqual(['a', 'b'])
-    },
-  )
-
-  test('after its time limit a write is refused, and the error says so', async () => {
-    const { transactions, state } = fakeTransactions()
-    state.busyFor = 1_000_000
-    let time = 0
-    const commits = createGroupCommit(transactions, { ...clock, now: () => (time += 300) })
-    await expect(commits.write('a', () => Promise.resolve(1))).rejects.toBeInstanceOf(UnavailableError)
-  })
-
-  test('after close nothing is written any more', async () => {
-    const { transactions, committed } = fakeTransactions()
-    const commits = createGroupCommit(transactions, clock)
-    const before = commits.write('a', (queries) => Promise.resolve(queries.put('a')))
-    await commits.close()
-    await before
-    await expect(commits.write('b', () => Promise.resolve(1))).rejects.toBeInstanceOf(UnavailableError)
-    expect(committed.flat()).toEqual(['a'])
-  })
+// The first write is a group of its own, because the writer is free when it comes.
+test.each<[string, Error[], string[]]>([
+  ['in groups, and one that fails by itself costs the others nothing', [], ['a', 'b', 'c']],
+  ['once, however long the database is locked', Array<Error>(9).fill(BUSY), ['a', 'b', 'c']],
+  ['once, however often they lose against another process', Array<Error>(9).fill(LOST), ['a', 'b', 'c']],
+])('writes are committed %s', async (_what, answers, groups) => {
+  const { committed, refusals } = await fourWrites(answers)
+  expect([committed, refusals.map(({ message }) => message)]).toEqual([groups, ['a rule']])
 })
 
-describe('a group that loses against another process', () => {
-  const lost = new Error('lost')
-  const isConflict = (error: unknown, tries: number) => error === lost && tries < 6
+test('a write is refused when its time is over, and when nobody knows whether it was committed', async () => {
+  const late = await fourWrites(Array<Error>(1000).fill(BUSY), 300)
+  expect([late.committed, late.refusals.filter((one) => one instanceof UnavailableError)]).toEqual([
+    [],
+    expect.objectContaining({ length: 3 }),
+  ])
+  const { committed, refusals, commits, write } = await fourWrites([UNKNOWN])
+  // It is not run again, because it may be there.
+  expect([committed, refusals]).toMatchObject([
+    ['b', 'c'],
+    [{ code: 'database_answer_lost' }, { message: 'a rule' }],
+  ])
+  await commits.close()
+  await expect(write('late')).rejects.toMatchObject({ code: 'stopping' })
+})
 
-  test('runs again as a whole, then write by write, and each write is done once', async () => {
-    const { transactions, committed, state } = fakeTransactions()
-    let losses = 3
-    const commit = () => (losses-- > 0 ? Promise.reject(lost) : transactions.commit())
-    const commits = createGroupCommit({ ...transactions, commit, isConflict }, clock)
-    const first = commits.write('0', () => Promise.resolve())
-    await Promise.all(['a', 'b', 'c'].map((value) => commits.write(value, (q) => Promise.resolve(q.put(value)))))
-    await first
-    expect(committed.flat()).toEqual(['a', 'b', 'c'])
-    expect(state.commits).toBe(2)
-    losses = 4
-    const both = ['d', 'e', 'f'].map((value) => commits.write(value, (q) => Promise.resolve(q.put(value))))
-    await Promise.all(both)
-    expect(committed.flat()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
-  })
-
-  test('is refused with its own error if that stays, and as unavailable if it takes too long', async () => {
-    const { transactions } = fakeTransactions()
-    const commits = createGroupCommit({ ...transactions, isConflict }, clock)
-    await expect(commits.write('x', () => Promise.reject(lost))).rejects.toBe(lost)
-    let time = 0
-    const impatient = createGroupCommit(
-      { ...transactions, isConflict: () => true },
-      { ...clock, now: () => (time += 300) },
-    )
-    await expect(impatient.write('x', () => Promise.reject(lost))).rejects.toThrow(UnavailableError)
-  })
-
-  test('is never run again if it may have been committed', async () => {
-    const { transactions } = fakeTransactions()
-    const commit = () => Promise.reject(new OutcomeUnknownError('cut'))
-    const commits = createGroupCommit({ ...transactions, commit }, clock)
-    let runs = 0
-    const write = () => commits.write('x', () => Promise.resolve((runs += 1)))
-    const results = await Promise.allSettled([write(), write(), write()])
-    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    expect(results.every((one) => one.status === 'rejected' && one.reason instanceof UnavailableError)).toBe(true)
-    expect([runs, commits.trouble]).toEqual([3, 'cut'])
-  })
+test('a write that comes just when the one before ends is not forgotten', async () => {
+  const { write, committed } = await fourWrites([])
+  for (let ticks = 0; ticks < 20; ticks += 1) {
+    await write('y')
+    for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve()
+    await write('z')
+  }
+  expect(committed.slice(3).join('')).toBe('yz'.repeat(20))
 })

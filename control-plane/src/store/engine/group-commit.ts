@@ -147,9 +147,19 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
     } else if (this.#isConflict(group, error)) {
       await this.#runAgain(group)
     } else if (group.length > 1) {
-      for (const each of group) await this.#commitGroup([each])
+      await this.#commitEach(group)
     } else {
       one?.reject(this.#transactions.asRefusal?.(error) ?? error)
+    }
+  }
+
+  /** When one of them has to wait for the database, the rest waits behind it, so that they keep their order. */
+  async #commitEach(group: readonly Waiting<Q>[]): Promise<void> {
+    for (const [index, each] of group.entries()) {
+      await this.#commitGroup([each])
+      if (this.#waiting[0] !== each) continue
+      this.#waiting.splice(1, 0, ...group.slice(index + 1))
+      return
     }
   }
 
