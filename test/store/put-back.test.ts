@@ -113,6 +113,9 @@ describe('a mark of a database file that cannot be used', () => {
     const third = await runOn(place())
     expect(third.warnings).toEqual([expect.stringContaining('holdfast.db-mark is damaged')])
     expect(await runOn(place())).toEqual({ id: third.id, warnings: [] })
+    writeFileSync(mark(), JSON.stringify({ database: first.id, numbers: {} }))
+    const fourth = await runOn(place())
+    expect(fourth.warnings).toEqual([expect.stringContaining('holdfast.db-mark belongs to another database')])
   })
 })
 
