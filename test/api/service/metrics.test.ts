@@ -163,6 +163,8 @@ describe('figures of the database', () => {
     expect(values.map(([name]) => [name, sample(text, name)])).toEqual(values)
     // Names that strangers chose are no labels.
     expect(text).not.toMatch(/runner="web-[23]"/)
+    await server.store.write('test', (queries) => queries.deleteFrom('runner').where('name', '=', 'web-1').execute())
+    expect(await read()).not.toContain('runner="web-1"')
   })
 
   test('are left out while the database does not answer, and the others are there', async () => {
