@@ -189,6 +189,15 @@ test('a text is found at any place in the output, with its line', async () => {
   expect((await server.call('GET', `/job/${id}/output/search?q=`, { token: ann })).status).toBe(400)
 })
 
+test('a user has a few searches at a time, and each that ends makes room', async () => {
+  const id = await putJob(server)
+  await server.store.write('test.text', (queries) => appendServiceLine(queries, id, 'x'.repeat(16 * 1024 * 1024)))
+  const find = async () => (await server.call('GET', `/job/${id}/output/search?q=y`, { token: ann })).status
+  const statuses = await Promise.all(Array.from({ length: 8 }, find))
+  expect([...new Set(statuses)].toSorted()).toEqual([200, 429])
+  expect(await find()).toBe(200)
+})
+
 test.each(['outline', 'matrix', 'output/index', 'output/pieces?host=web1', 'output/search?q=a'])(
   '%s is only for who may see the job: 401, then 404, then 403',
   async (path) => {

@@ -10,18 +10,14 @@ import {
   placedNodes,
 } from '../../../control-plane/src/jobs/course/sequence-estimate.js'
 import { profileOf } from '../../../control-plane/src/jobs/course/run-profile.js'
-import { runEvents } from '../../support/run-events.js'
+import { type RunTask, runEvents } from '../../support/run-events.js'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
 
-/** A playbook with one task that takes so many seconds. */
-function eventsOf(seconds: number) {
-  return runEvents([{ name: 'the task', at: 0, hosts: { web1: ['ok', seconds] } }], START)
-}
-
-function courseOf(events: ReturnType<typeof eventsOf>): Course {
+/** The course of a run with these tasks. @param most only so many of its events have come; all when left out */
+function courseOf(tasks: readonly RunTask[], most?: number): Course {
   const course = new Course()
-  for (const { order, ...event } of events) {
+  for (const { order, ...event } of runEvents(tasks).slice(0, most)) {
     const { type, play, task, host, time } = event as Readonly<Record<string, unknown>> as Readonly<
       Record<'type' | 'play' | 'task' | 'host' | 'time', string>
     >
@@ -30,9 +26,11 @@ function courseOf(events: ReturnType<typeof eventsOf>): Course {
   return course
 }
 
-const ran = (seconds: number): EarlierRun => ({ kind: 'playbook', profile: profileOf(courseOf(eventsOf(seconds))) })
+/** A playbook with one task that takes so many seconds. */
+const task = (seconds: number): RunTask[] => [{ name: 'the task', at: 0, hosts: { web1: ['ok', seconds] } }]
+const ran = (seconds: number): EarlierRun => ({ kind: 'playbook', profile: profileOf(courseOf(task(seconds))) })
 /** Its task has begun and has no result. */
-const runs = (): NodeNow => ({ state: 'playbook', course: courseOf(eventsOf(60).slice(0, 3)) })
+const runs = (): NodeNow => ({ state: 'playbook', course: courseOf(task(60), 3) })
 
 type Links = Partial<Record<'success' | 'failure' | 'always', string[]>>
 /** The graph: what follows each node. */
@@ -101,19 +99,6 @@ describe('the time left of a parent job', () => {
     expect(estimateOfSequence(nodes, [], START)).toBeNull()
     expect(estimateOfSequence(nodes, [earlier(CHAIN, { two: ran(60) })], START)).toBeNull()
     expect(estimateOfSequence(nodes, [earlier(CHAIN, { one: ran(0), two: ran(0) })], START)).toBeNull()
-    const another: NodeNow = {
-      state: 'playbook',
-      course: courseOf(runEvents([{ name: 'another task', at: 0, hosts: {} }], START)),
-    }
-    expect(estimateOfSequence(current(CHAIN, { one: another }), [earlier(CHAIN, { one: ran(9) })], START)).toBeNull()
-    // The same in a parent job in it, also if that was a playbook before.
-    const outer = graph({ inner: {} })
-    const inside = (now: Record<string, NodeNow>) =>
-      current(outer, { inner: { state: 'sequence', nodes: current(CHAIN, now) } })
-    const before = earlier(outer, { inner: earlier(CHAIN, { one: ran(9) }) })
-    expect(estimateOfSequence(inside({ one: another }), [before], START)).toBeNull()
-    expect(estimateOfSequence(inside({ one: runs() }), [before], START)).toMatchObject({ leftMs: 9000 })
-    expect(estimateOfSequence(inside({}), [earlier(outer, { inner: ran(9) })], START)).toBeNull()
   })
 
   test('never grows while steps succeed, whatever time they took before', () => {

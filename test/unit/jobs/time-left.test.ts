@@ -74,25 +74,15 @@ describe('the time that a run has left', () => {
     expect(estimateOf(earlier, course, START)).toMatchObject({ leftMs: 0, longestMs: 0, progress: 1 })
   })
 
-  test('is unknown if there is nothing to estimate from', () => {
-    const course = new Course()
-    feed(course, eventsOf(THREE).slice(0, 7))
-    expect(estimateOf([], course, START)).toBeNull()
-    const other = profile([{ task: 8, ms: 1000 }])
-    expect(estimateOf([other], course, START)).toBeNull()
-    const atOnce = profile(THREE.map(({ task }) => ({ task, ms: 0 })))
-    expect(estimateOf([atOnce], course, START)).toBeNull()
-  })
-
-  test('is known until more than half of the tasks are new', () => {
-    const earlier = [profile([{ task: 1, ms: 1000 }])]
-    const after = (...tasks: number[]) => {
+  test('is unknown if there is nothing to estimate from, or if more than half of the tasks are new', () => {
+    const after = (earlier: readonly RunProfile[], ...tasks: number[]) => {
       const course = new Course()
       feed(course, eventsOf(tasks.map((task) => ({ task, ms: 1000 }))).slice(0, -1))
       return estimateOf(earlier, course, START)
     }
-    expect(after(1, 8)).not.toBeNull()
-    expect(after(1, 8, 9)).toBeNull()
+    const one = profile([{ task: 1, ms: 1000 }])
+    expect([after([], 1), after([one], 8), after([profile([{ task: 1, ms: 0 }])], 1)]).toEqual([null, null, null])
+    expect([after([one], 1, 8) === null, after([one], 1, 8, 9) === null]).toEqual([false, true])
   })
 
   test('is right with skipped tasks, with new tasks, and with another order', () => {
@@ -147,11 +137,14 @@ describe('the time that a run has left', () => {
   })
 })
 
-test('the time left is written as a sentence', () => {
-  const estimate = { progress: 0.456, left_seconds: 125, shortest_seconds: 59, longest_seconds: 3700, runs: 3 }
-  expect(leftText(estimate)).toBe('45 % done, about 2 min 05 s left, 59 s to 1 h 01 min, by 3 earlier runs.')
-  const one = { ...estimate, shortest_seconds: 125, longest_seconds: 125, runs: 1 }
-  expect(leftText(one)).toBe('45 % done, about 2 min 05 s left, by one earlier run.')
-  const none = { ...one, progress: 1, left_seconds: 0, shortest_seconds: 0, longest_seconds: 0 }
-  expect(leftText(none)).toBe('It takes longer than before, by one earlier run.')
+test.each([
+  [
+    { shortest_seconds: 59, longest_seconds: 3700, runs: 3 },
+    '45 % done, about 2 min 05 s left, 59 s to 1 h 01 min, by 3 earlier runs.',
+  ],
+  [{ shortest_seconds: 125, longest_seconds: 125 }, '45 % done, about 2 min 05 s left, by one earlier run.'],
+  [{ left_seconds: 0, shortest_seconds: 0, longest_seconds: 0 }, 'It takes longer than before, by one earlier run.'],
+])('the time left is written as a sentence: %j', (changes, text) => {
+  const estimate = { progress: 0.456, left_seconds: 125, shortest_seconds: 0, longest_seconds: 0, runs: 1 }
+  expect(leftText({ ...estimate, ...changes })).toBe(text)
 })

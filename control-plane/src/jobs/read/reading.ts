@@ -191,7 +191,7 @@ export function countApprovals(reading: JobReading, caller: Caller): Promise<num
  * How many records a list may have. Without a number it is the default. Otherwise it is at least 1 and at most 5000, or
  * at most the default if that is higher. Never throws.
  */
-export function listLimit(records: string | undefined, listSize: number): number {
+function listLimit(records: string | undefined, listSize: number): number {
   const asked = records === undefined || records.trim() === '' ? Number.NaN : Math.trunc(Number(records))
   if (!Number.isFinite(asked) || asked === 0) return listSize
   return Math.min(Math.max(asked, 1), Math.max(5000, listSize))
