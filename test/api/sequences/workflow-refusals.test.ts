@@ -34,12 +34,14 @@ describe('refusals', () => {
   write('south', { a: {}, b: { more: { runner: 'north' } } })
   write('far', { a: { more: { runner: 'south' } } })
   write('keys', { a: { credentials: ['switch'] } })
+  write('deep', { a: { workflow: 'far.yml' } })
   it('runners and credentials of nodes that a role does not allow: 403, and no job', async () => {
     expect((await endOf(await launch('south', {}, given.bound))).status).toBe('success')
     const other = await ScriptedRunner.join(given.product, 'south')
     const before = (await given.product.admin.get<{ count: number }>('/job')).count
     for (const [name, code] of [
       ['far', 'runner_not_allowed'],
+      ['deep', 'runner_not_allowed'],
       ['keys', 'credential_not_allowed'],
     ]) {
       const answer = await given.bound.request('POST', '/job', { formName: name, rawFormData: {} })
