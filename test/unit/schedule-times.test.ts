@@ -23,15 +23,6 @@ describe('the next start', () => {
   test('is at the time of the zone', () => {
     expect(nextStart(at('0 14 * * *', 'Europe/Berlin'), NOW)).toBe(NOW + 60 * MINUTE)
   })
-
-  test('in an hour that spring leaves out comes an hour later, and in one that autumn has twice comes once', () => {
-    const hour = (time: number | null) => new Date(time ?? 0).toISOString()
-    expect(hour(nextStart(at('30 2 * * *', 'Europe/Berlin'), Date.UTC(2026, 2, 28, 12)))).toBe(
-      '2026-03-29T01:30:00.000Z',
-    )
-    const autumn = nextStarts(at('30 2 * * *', 'Europe/Berlin'), Date.UTC(2026, 9, 24, 12), 2)
-    expect(autumn.map(hour)).toEqual(['2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'])
-  })
 })
 
 describe('a schedule', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { UnavailableError } from '../../../control-plane/src/errors.js'
 import { createScheduleStarts } from '../../../control-plane/src/schedules/starts.js'
 import { nextStarts } from '../../../control-plane/src/schedules/times.js'
 import { type TestServer, startServer } from '../server.js'
@@ -129,8 +130,8 @@ describe('starting', () => {
       return (await query.orderBy('id').execute()).map((row) => row.last_problem)
     }
 
-    /** Each start takes so long that the next one in the same look would be late. */
-    function slowStarts(takesMs = 70_000) {
+    /** Each start takes so long that the next one in the same look would be late. The first ones fail. */
+    function slowStarts(takesMs = 70_000, ...failures: Error[]) {
       const { roles } = server.parts.auth
       return createScheduleStarts({
         launching: server.parts.jobs.launching,
@@ -138,7 +139,8 @@ describe('starting', () => {
           ...roles,
           current() {
             server.clock.move(takesMs)
-            return roles.current()
+            const failure = failures.shift()
+            return failure ? Promise.reject(failure) : roles.current()
           },
         },
         trail: server.parts.audit.trail,
@@ -172,6 +174,18 @@ describe('starting', () => {
       await remove([id, ...ids])
     })
 
+    test('a start that fails for a reason that passes is tried again, and happens once', async () => {
+      const id = await make({ ...hello('again'), cron: '0 0 1 1 *' })
+      const ids = await copies(id, [server.clock.now()])
+      const starts = slowStarts(0, new UnavailableError('database_unavailable', 'away'), new Error('a fault'))
+      for (const jobs of [0, 0, 1, 1]) {
+        await starts.look()
+        expect(await jobsOf(ids[0] ?? 0)).toHaveLength(jobs)
+      }
+      expect(await endedBy(ids)).toEqual([null])
+      await remove([id, ...ids])
+    })
+
     test('one look starts all that are due, also when they are many', async () => {
       const id = await make({ ...hello('many'), cron: '0 0 1 1 *' })
       await server.store.write('test.form', (queries) =>
@@ -196,17 +210,23 @@ describe('starting', () => {
     const eve = await server.addUser('eve')
     const blocked = await make({ ...hello('blocked'), at: inAnHour() }, bob.token)
     const removed = await make({ ...hello('removed'), at: inAnHour() }, eve.token)
+    const fay = await server.addUser('fay')
+    const changing = await make({ ...hello('changing'), at: inAnHour() }, fay.token)
+    await server.call('PUT', `/user/${fay.id}`, { token: server.admin, json: { passwordMustChange: true } })
     await server.call('PUT', `/user/${bob.id}`, { token: server.admin, json: { enabled: false } })
     await server.call('DELETE', `/user/${eve.id}`, { token: server.admin })
     server.clock.move(HOUR)
     await look()
-    const problems = await Promise.all([wrong, blocked, removed].map(async (id) => (await show(id)).last_problem))
+    const problems = await Promise.all(
+      [wrong, blocked, removed, changing].map(async (id) => (await show(id)).last_problem),
+    )
     expect(problems).toEqual([
       expect.stringContaining('greeted'),
       expect.stringContaining('bob, which made the schedule, is blocked'),
       expect.stringContaining('eve, which made the schedule, was removed'),
+      expect.stringContaining('fay, who made the schedule, has to change a password'),
     ])
-    for (const id of [wrong, blocked, removed]) expect(await jobsOf(id)).toEqual([])
+    for (const id of [wrong, blocked, removed, changing]) expect(await jobsOf(id)).toEqual([])
   })
 
   test('a form is not launched when the roles of the account do not allow it any more', async () => {
