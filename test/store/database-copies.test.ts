@@ -55,11 +55,6 @@ const usersOf = (place: DatabasePlace) =>
   )
 const run = (store: Store, text: string) => store.write('test', (queries) => sql.raw(text).execute(queries))
 
-async function sizesOf(pages: AsyncIterable<readonly CopiedRow[]>): Promise<number[]> {
-  const sizes: number[] = []
-  for await (const page of pages) sizes.push(page.length)
-  return sizes
-}
 async function rowsOf(pages: AsyncIterable<readonly CopiedRow[]>): Promise<CopiedRow[]> {
   const rows: CopiedRow[] = []
   for await (const page of pages) rows.push(...page)
@@ -130,37 +125,6 @@ describe.each(KINDS)('a snapshot: %s', (kind) => {
       await snapshot.close()
     })
     expect(await usersOf(place)).toEqual(['ann', 'bob', 'cleo'])
-  })
-
-  test('has the rows of a table page by page, and fewer at once where they are long', async () => {
-    const { place } = await newPlace(kind)
-    const snapshot = await onStore(place, async (store) => {
-      const job = await putJob({ store })
-      const byte = kind === 'sqlite' ? "x'61'" : "'a'"
-      for (const [count, insert] of [
-        [501, `lock (name, holder, taken_at, touched_at) select 'lock ' || n, 'x', 1, 1`],
-        [500, `past_run (run_id, how, deleted_at) select 'run ' || n, 'x', 1`],
-        [33, `job_output (job_id, position, origin, data) select ${job}, n, 'runner', ${byte}`],
-        [16, `job_event (job_id, position, type, time, line) select ${job}, n, 'x', 'now', ${byte}`],
-      ] as const) {
-        await run(
-          store,
-          `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})
-          insert into ${insert} from numbers`,
-        )
-      }
-      return openSnapshot(place)
-    })
-    for (const [table, sizes] of [
-      ['lock', [500, 1]],
-      ['past_run', [500]],
-      ['job_output', [16, 16, 1]],
-      ['job_event', [16]],
-      ['schedule', []],
-    ] as const) {
-      expect([table, await sizesOf(snapshot.rows(table))]).toEqual([table, sizes])
-    }
-    await snapshot.close()
   })
 
   test('of a database without tables is refused, and nothing stays open', async () => {
