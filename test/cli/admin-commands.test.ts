@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Server, type TLSSocket, createServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
-import { signIn } from '../support/rest.js'
+import { type Product, startProduct } from '../support/product.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { waitFor } from '../support/wait.js'
 import { newQuickPerson } from './run-cli.js'
@@ -59,17 +58,6 @@ describe('holdfast audit', () => {
     expect(records).toHaveLength(1)
   })
 
-  it('verify says that nothing was changed and prints a head; exit code 1 when an older head is not found', async () => {
-    const { code, stdout } = await run('audit', 'verify')
-    expect(code).toBe(0)
-    const [, position, hash] =
-      /^The audit trail is whole .*\n(?:Not chained .*\n)?Head: (\d+):([0-9a-f]{64})\n$/.exec(stdout) ?? []
-    expect((await run('audit', 'verify', '--head', `${position}:${hash}`)).code).toBe(0)
-    const other = await run('audit', 'verify', '--head', `${position}:${'0'.repeat(64)}`)
-    expect([other.code, other.stdout]).toEqual([1, expect.stringContaining('NOT WHOLE')])
-    expect((await run('audit', 'verify', '--head', 'x')).code).toBe(2)
-  })
-
   it('sends every record to the receiver over TLS, in order', async () => {
     const positions = () =>
       [
@@ -80,104 +68,6 @@ describe('holdfast audit', () => {
     const { head } = (await asJson('audit', 'verify')) as { head: { position: number } }
     await waitFor('the record to be there', () => positions().length >= head.position)
     expect(positions().slice(0, head.position)).toEqual(Array.from({ length: head.position }, (_, at) => at + 1))
-  })
-})
-
-describe('holdfast user', () => {
-  it('list and accept-name work for an account whose name a deleted one had', async () => {
-    const add = () => product.admin.post<{ id: number }>('/user', { username: 'ann', password: ADMIN_PASSWORD })
-    await product.admin.request('DELETE', `/user/${(await add()).id}`)
-    const { id } = await add()
-    expect((await run('user', 'list')).stdout).toMatch(new RegExp(`${id} +ann +- +enabled`))
-    expect((await run('user', 'accept-name', String(id))).stdout).toBe(`Roles that name ann mean account ${id}.\n`)
-    expect(await product.admin.get(`/user/${id}`)).toMatchObject({ name_had_by: null })
-    expect((await run('user', 'accept-name', '987654')).code).toBe(5)
-  })
-})
-
-describe('holdfast session', () => {
-  it('list and end work for own sessions, and with --all for those of everybody', async () => {
-    await product.admin.post('/user', { username: 'bob', password: ADMIN_PASSWORD })
-    const bob = await signIn(product.address, 'bob', ADMIN_PASSWORD)
-    expect((await run('session', 'list')).stdout).toContain('this one')
-    const all = await run('session', 'list', '--all')
-    const id = /^bob +(\S+)/m.exec(all.stdout)?.[1] ?? ''
-    // A command line would take an id that begins with a dash for a flag.
-    expect(id).toMatch(/^[0-9a-f]{24}$/)
-    expect((await run('session', 'end', id)).code).toBe(0)
-    expect((await bob.request('GET', '/profile')).status).toBe(401)
-    expect((await run('session', 'end', id)).code).toBe(5)
-  })
-})
-
-describe('holdfast service', () => {
-  it('rotate-key replaces the key once, although the command is repeated with the old fingerprint', async () => {
-    const before = (await run('service', 'fingerprint')).stdout
-    expect(before).toMatch(/^SHA256:\S+\n$/)
-    const { code, stdout: after } = await run('service', 'rotate-key', '--fingerprint', before.trim())
-    expect(code).toBe(0)
-    expect(after).not.toBe(before)
-    expect((await run('service', 'rotate-key', '--fingerprint', before.trim())).code).toBe(5)
-    expect((await run('service', 'fingerprint')).stdout).toBe(after)
-  })
-})
-
-describe('holdfast secret', () => {
-  it('rotate encrypts what is stored with the new secret, and issued tokens stay valid', async () => {
-    await product.admin.post('/credential', {
-      name: 'login',
-      type: 'userpass',
-      user: 'x',
-      password: 'a stored password',
-    })
-    expect(await asJson('secret', 'rotate', 'encryption')).toMatchObject({ reencrypted: 1, unreadable: 0 })
-    expect((await run('secret', 'rotate', 'access-token')).code).toBe(0)
-    expect((await product.admin.request('GET', '/profile')).status).toBe(200)
-    expect((await run('secret', 'rotate', 'another')).code).toBe(2)
-  })
-})
-
-describe('holdfast notification', () => {
-  it('adds, changes, tests and removes targets, and lists what was sent and whether it arrived', async () => {
-    const made = await run('notification', 'add-target', 'chat', 'https://hooks.invalid/chat', '--event', 'job.ended')
-    const id = /^The target (\d+) \(chat\) was made\.\nIts secret, which is shown only now: \S+\n$/.exec(
-      made.stdout,
-    )?.[1]
-    expect(id, made.stdout + made.stderr).toBeDefined()
-    expect((await run('notification', 'targets')).stdout).toMatch(
-      /chat +webhook +https:\/\/hooks\.invalid\/chat +job\.ended +yes/,
-    )
-    const changed = await run(
-      'notification',
-      'change-target',
-      String(id),
-      '--event',
-      'runner.lost',
-      '--event',
-      'runner.back',
-    )
-    expect(changed.stdout).toBe(`The target ${id} (chat) was changed.\n`)
-    const renewed = await run('notification', 'change-target', String(id), '--new-secret')
-    expect(renewed.stdout).toMatch(
-      /^The target \d+ \(chat\) was changed\.\nIts secret, which is shown only now: [\w-]{43}\n$/,
-    )
-    const own = join(folder, 'secret-of-chat')
-    writeFileSync(own, 'a secret of the receiver\n')
-    const given = ['notification', 'change-target', String(id), '--password-file', own]
-    expect((await run(...given)).stdout).toBe(`The target ${id} (chat) was changed.\n`)
-    expect((await run(...given, '--new-secret')).code).toBe(2)
-    const local = await run('notification', 'add-target', '--event', 'job.ended', 'own', 'http://127.0.0.1:1/hook')
-    expect([local.code, local.stderr]).toEqual([5, expect.stringContaining('WEBHOOK_ALLOWED_HOSTS')])
-    // A name that never leads anywhere (RFC 2606).
-    const tested = await run('notification', 'test', String(id))
-    expect(tested.stdout).toMatch(/^It did not arrive at chat: /)
-    expect((await run('notification', 'list', '--state', 'failed')).stdout).toMatch(/test .*chat +failed +1/)
-    const { records } = (await asJson('notification', 'list')) as { records: { id: number }[] }
-    expect((await run('notification', 'retry', String(records[0]?.id))).stdout).toContain('It did not arrive at chat')
-    expect((await run('notification', 'test-mail', 'ann@example.com')).stdout).toContain('SMTP_HOST is empty')
-    expect((await run('notification', 'retry', 'one')).code).toBe(2)
-    expect((await run('notification', 'remove-target', String(id))).code).toBe(0)
-    expect((await run('notification', 'targets')).stdout).toBe('There is no target.\n')
   })
 })
 

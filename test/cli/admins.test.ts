@@ -101,18 +101,6 @@ describe('runner set and rename', () => {
     expect((await again.next('welcome')).state).toBe('approved')
     expect((await rowOf('new-name', 'approved')).id).toBe(id)
   })
-
-  it('refuse a name that another runner has (exit code 5), a wrong name and a command without changes (exit code 2)', async () => {
-    await ask('here')
-    await run('runner', 'approve', 'here')
-    const taken = await run('runner', 'rename', 'here', 'new-name')
-    expect([taken.code, taken.stderr]).toEqual([
-      5,
-      expect.stringMatching(/The name new-name belongs to runner \d+ \(approved\)/),
-    ])
-    expect((await run('runner', 'rename', 'here', 'no name')).code).toBe(5)
-    expect((await run('runner', 'set', 'here')).code).toBe(2)
-  })
 })
 
 describe('job show', () => {
@@ -137,69 +125,6 @@ describe('job show', () => {
       /^waits for +the runner gone, which is offline \(last seen \d{4}-.*\); it fails at \d{4}-.* at the earliest$/m,
     )
     expect(stdout).not.toMatch(/^(can|place|history|integrity) /m)
-  })
-
-  it('shows true and false under a name like that of a secret, and hides texts', async () => {
-    const rawFormData = { allowApiTokens: true, renewPassword: false, apiToken: 'a-canary' }
-    const launch = { formName: 'Tokens', rawFormData }
-    const { body } = await server.call('POST', '/job', { token: server.admin, json: launch })
-    const { code, stdout } = await run('job', 'show', String(body.id))
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/^extravars +\{"allowApiTokens":true,"renewPassword":false,"apiToken":"\*{8}",/m)
-    expect(stdout).not.toContain('a-canary')
-  })
-})
-
-describe('holdfast user', () => {
-  it('create, set, password, block, unblock, delete', async () => {
-    const person = newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
-    const create = ['user', 'create', 'ada', '--group', 'ops', '--group', 'web', '--email', 'ada@example.com']
-    const made = await person.run([...create, '--password-stdin'], { input: 'a first password\n' })
-    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^Added the user ada \(\d+\)\.\n$/)])
-    const account = async () => {
-      const { body } = await server.call('GET', '/user', { token: server.admin })
-      return (body.records as Record<string, unknown>[]).find(({ username }) => username === 'ada')
-    }
-    expect(await account()).toMatchObject({
-      groups: ['ops', 'web'],
-      email: 'ada@example.com',
-      password_must_change: true,
-    })
-
-    const set = await person.run([
-      'user',
-      'set',
-      'ada',
-      '--add-group',
-      'admins',
-      '--remove-group',
-      'web',
-      '--email',
-      'none',
-    ])
-    expect(set.stdout).toBe('Changed the user ada, who is in ops, admins.\n')
-    expect(await account()).toMatchObject({ email: null, groups: ['ops', 'admins'] })
-
-    const password = ['user', 'password', 'local/ada', '--no-must-change', '--password-stdin']
-    expect((await person.run(password, { input: 'a second password' })).stdout).toBe('Changed the password of ada.\n')
-    expect((await server.signIn('ada', 'a second password')).token).toBeTruthy()
-    expect((await person.run(['user', 'block', 'ada'])).stdout).toBe('The user ada is blocked.\n')
-    await expect(server.signIn('ada', 'a second password')).rejects.toThrow()
-    expect((await person.run(['user', 'unblock', 'ada'])).stdout).toBe('The user ada is enabled.\n')
-    expect((await person.run(['user', 'delete', 'ada'])).stdout).toBe('The user was deleted (ada)\n')
-    expect((await person.run(['user', 'delete', 'ada'])).code).toBe(5)
-  })
-})
-
-describe('holdfast role', () => {
-  it('list and show say who has a role, what it allows, and which forms it may launch', async () => {
-    await server.addUser('olga', ['ops'])
-    expect((await run('role', 'list')).stdout).toMatch(/^ops +local\/ops +local\/root +1 +allowVerboseMode$/m)
-    const { stdout } = await run('role', 'show', 'ops')
-    expect(stdout).toMatch(/^accounts +olga$/m)
-    expect(stdout).toMatch(/^runners +web, db$/m)
-    expect(stdout).toMatch(/^forms +Deploy, Tokens, Wait$/m)
-    expect((await run('role', 'show', 'nobody')).code).toBe(5)
   })
 })
 

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
-import { progressOn } from '../../control-plane/src/cli/commands/host/backup.js'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newQuickPerson } from './run-cli.js'
 import { makeSmallDatabase } from './small-database.js'
 
@@ -54,12 +53,6 @@ it('a backup has everything but the secrets, and says how much that is', async (
   expect(there.stdout).toMatch(new RegExp(`^Restored 0 jobs, \\d+ rows and ${USUAL.length} files\\.`))
 })
 
-it('says it to a program in JSON', async () => {
-  const made = JSON.parse((await backup('json', '--json')).stdout) as object
-  expect(made).toEqual({ file: join(root, 'json'), rows: expect.any(Number), files: USUAL.length, jobs: 0 })
-  expect(JSON.parse((await restored('json', '--json')).stdout)).toMatchObject({ files: USUAL.length, jobs: 0 })
-})
-
 it.each(Object.keys(PARTS))('a backup with %s alone has these files', async (part) => {
   const { code, stderr } = await backup(`with-${part}`, '--with', part)
   const warning = 'Warning: the backup holds the secrets and is not encrypted: give --passphrase-file.\n'
@@ -75,11 +68,6 @@ it('a restore brings all that the backup has, or says what it leaves out', async
   const none = await restored('all', '--database-only')
   expect([none.files, none.stdout]).toEqual([[], expect.stringContaining(' rows and 0 files.')])
   expect(none.stderr).toContain('left out, although the backup has it: ')
-})
-
-it('the database alone has no files', async () => {
-  expect((await backup('rows', '--database-only')).stdout).toContain(' tables, 0 files;')
-  expect((await restored('rows')).files).toEqual([])
 })
 
 it('a passphrase has 8 characters in the first line, and then there is no warning', async () => {
@@ -114,29 +102,4 @@ it('a database is replaced only when that is said, and again as often as it is',
   for (const name of kept()) rmSync(join(folder, name))
   expect((await run('restore', 'rows', folder, '--replace')).code).toBe(0)
   expect(kept()).toHaveLength(1)
-})
-
-it('progress is shown twice a second on a terminal, in one line that the next step replaces', () => {
-  const said: string[] = []
-  let now = 1_000_000
-  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now)
-  onTestFinished(() => clock.mockRestore())
-  const progress = (isTerminal: boolean) => {
-    const write = async (text: string | Uint8Array) => void said.push(String(text))
-    return progressOn({ isTerminal, color: false, columns: 80, write })
-  }
-  const shown = progress(true)
-  shown.table('job', 1)
-  now += 499
-  shown.table('job', 2)
-  now += 1
-  shown.table('job', 3)
-  shown.step('written')
-  shown.step('verified')
-  const ERASE = '\r\u001b[K'
-  expect(said.splice(0)).toEqual([`${ERASE}job: 1 rows`, `${ERASE}job: 3 rows`, `${ERASE}written\n`, 'verified\n'])
-  const piped = progress(false)
-  piped.table('job', 1)
-  piped.step('written')
-  expect(said).toEqual(['written\n'])
 })

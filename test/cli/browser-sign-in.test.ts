@@ -114,12 +114,4 @@ describe('login --oidc', () => {
     cli.process.kill('SIGINT')
     expect((await cli.ended).code).toBe(130)
   })
-
-  it.each([
-    ['a kind that the service does not have', ['--azuread'], 'no sign-in by Entra ID'],
-    ['two ways at once', ['--oidc', '--username', 'admin'], 'Sign in one way'],
-  ])('%s ends with exit code 2', async (_what, args, words) => {
-    const { code, stderr } = await newPerson().run(['login', '--server', server.url, ...args])
-    expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
-  })
 })

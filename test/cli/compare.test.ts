@@ -155,33 +155,6 @@ it('shows steps and hosts that differ, and says that not all was compared', asyn
   ])
 })
 
-it.each([
-  [50, ''],
-  [51, ' and 1 more'],
-])('names fifty of %i hosts', async (count, more) => {
-  const added = Array.from({ length: count }, (_, at) => `web${at}`)
-  answering({ ...NOTHING, hosts: { added, removed: [] } })
-  expect((await person.run(['job', 'compare', '12'])).stdout).toMatch(new RegExp(` web48, web49${more}\\n$`))
-})
-
-it('shows the whole values on a terminal, a value that was added, and times that grew by nothing', async () => {
-  const words = (letter: string) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)
-  const records = [
-    { path: ['text'], change: 'changed', value: words('new').join(' '), with_value: words('old').join(' ') },
-    { path: ['more'], change: 'added', value: 5, with_value: null },
-  ]
-  answering({
-    ...NOTHING,
-    extravars: { count: 2, records },
-    tasks: { count: 1, records: [{ ...task(5, 'begun', null, 4), with_id: null }] },
-  })
-  const { stdout } = await person.run(['job', 'compare', '12'], { screenColumns: 100 })
-  for (const word of [...words('new'), ...words('old')]) expect(stdout).toMatch(new RegExp(`${word}\\b`))
-  const plain = (await person.run(['job', 'compare', '12'])).stdout
-  expect(plain).toMatch(/^more +5 +-$/m)
-  expect(plain).toMatch(/^begun +- +not run +-$/m)
-})
-
 it('without a good run: 5 and the sentence of the service', async () => {
   service.override = () => ({ status: 404, body: { error: 'No earlier run has succeeded', code: 'no_run_to_compare' } })
   expect(await person.run(['job', 'compare', '12'])).toMatchObject({

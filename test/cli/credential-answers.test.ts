@@ -97,6 +97,13 @@ describe('credential create', () => {
     ])
   })
 
+  it('takes no secret as an argument', async () => {
+    const { run, seen } = await scriptWith(answers)
+    const { code, stderr } = await run('credential create db --password s3cret')
+    expect([code, seen]).toEqual([2, []])
+    expect(stderr).not.toContain('s3cret')
+  })
+
   it.each([
     ['--port 0', '--port must be a number from 1 to 65535.'],
     ['--port 100000', '--port must be a number from 1 to 65535.'],

@@ -81,15 +81,6 @@ describe('following a job', () => {
     },
   )
 
-  it('says that a job waits for an approval', async () => {
-    const job = service.addJob({ status: 'approve' })
-    const cli = person.start(['job', 'follow', '1'])
-    await cli.says('Job 1 waits for an approval.')
-    service.end(job, 'rejected', 'rejected by boss')
-    expect(await cli.ended).toMatchObject({ code: 13 })
-    expect(cli.stderr()).toContain('Job 1 ended rejected after 3.40 s: rejected by boss')
-  })
-
   it.each([
     ['success', 0],
     ['failed', 10],

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newPerson, newQuickPerson } from './run-cli.js'
+import { type Person, newQuickPerson } from './run-cli.js'
 
 let service: FakeService
 let person: Person
@@ -64,27 +64,5 @@ describe('the end of a job', () => {
     expect(await run('delete', '1')).toEqual({ code: 0, stdout: 'Job 1 was deleted\n', stderr: '' })
     expect(service.seen).toMatchObject([{ method: 'DELETE', path: '/job/1' }])
     expect(JSON.parse((await run('delete', '1', '--json')).stdout)).toEqual({ message: 'Job 1 was deleted' })
-  })
-
-  it('job abort asks for the end of an abandoned job only when the option says so', async () => {
-    service.addJob()
-    await run('abort', '1')
-    await run('abort', '1', '--abandoned')
-    expect(service.seen.map(({ method, path, query }) => [method, path, Object.fromEntries(query)])).toEqual([
-      ['POST', '/job/1/abort', {}],
-      ['POST', '/job/1/abort', { abandoned: 'true' }],
-    ])
-  })
-})
-
-describe('the help', () => {
-  it('names the option to approve a job that has changed, and none to reject one', async () => {
-    // A process of its own, because the help goes to the stdout of the process.
-    const help = (command: string) => newPerson().run(['job', command, '--help'])
-    expect((await help('approve')).stdout).toContain('--force')
-    const { code, stdout } = await help('reject')
-    expect(code).toBe(0)
-    expect(stdout).toContain('holdfast job reject <id>')
-    expect(stdout).not.toContain('--force')
   })
 })

@@ -16,7 +16,6 @@ const run = (args: readonly string[], options: CliOptions = {}) =>
 
 const TIME = '2026-11-20T08:00:00.000Z'
 const HERE = localTime(TIME) ?? ''
-const ALL_FOLLOW = 'a after a success, b after a failure, c after either; it waits for all before it'
 
 describe('job events', () => {
   const events = [
@@ -112,46 +111,5 @@ describe('job timeline', () => {
       count: 1,
       records: [{ ok: 1 }],
     })
-  })
-})
-
-describe('job nodes', () => {
-  const node = (more: object = {}) => ({
-    identifier: 'first',
-    name: 'first.yml',
-    type: 'job_template',
-    all_parents: false,
-    links: { success: [], failure: [], always: [] },
-    status: 'failed',
-    reason: null,
-    start: null,
-    end: null,
-    job: null,
-    ...more,
-  })
-  const thenOf = async (more: object) => {
-    service.override = () => ({ status: 200, body: { count: 1, records: [node(more)] } })
-    return / first\.yml {2}(.*?) +-$/.exec((await run(['nodes', '1'])).stdout.split('\n')[1] ?? '')?.[1]
-  }
-
-  it.each([
-    [{ success: ['a'], failure: [], always: [] }, false, 'a after a success'],
-    [{ success: [], failure: ['a', 'b'], always: [] }, false, 'a and b after a failure'],
-    [{ success: [], failure: [], always: ['a'] }, false, 'a after either'],
-    [{ success: ['a'], failure: ['b'], always: ['c'] }, true, ALL_FOLLOW],
-    [{ success: [], failure: [], always: [] }, true, 'it waits for all before it'],
-    [{ success: [], failure: [], always: [] }, false, '-'],
-  ])('tells what follows a node with the links %j', async (links, waitsForAll, words) => {
-    expect(await thenOf({ links, all_parents: waitsForAll })).toBe(words)
-  })
-
-  it('has the colour of its status on a terminal, the whole reason, and all that follows', async () => {
-    const numbered = (name: string) => Array.from({ length: 20 }, (_, at) => `${name}${at}`)
-    const [words, followers] = [numbered('word'), numbered('next')]
-    const more = { reason: words.join(' '), links: { success: followers, failure: [], always: [] } }
-    service.override = () => ({ status: 200, body: { count: 1, records: [node(more)] } })
-    const { stdout } = await run(['nodes', '1'], { screenColumns: 120, screenColors: true })
-    expect(stdout).toContain('\u001b[31mfailed\u001b[39m')
-    for (const word of [...words, ...followers]) expect(stdout).toMatch(new RegExp(`${word}\\b`))
   })
 })

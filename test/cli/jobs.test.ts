@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeService, NOTHING_ELSE, jobRecord as fakeRecord, startFakeService } from './fake-service.js'
@@ -57,13 +57,6 @@ describe('job launch', () => {
     service.override = () => ({ status, body: { error, code: 'x' } })
     const { code, stderr } = await person.run(['job', 'launch', 'nope'])
     expect({ code, stderr }).toEqual({ code: 5, stderr: `holdfast: ${error}.\n` })
-  })
-
-  it('shows the details of a refusal', async () => {
-    service.override = () => ({ status: 422, body: { error: 'Values refused.', details: { missing: ['name'] } } })
-    expect((await person.run(['job', 'launch', 'f'])).stderr).toBe(
-      'holdfast: Values refused.\n  name: a value is needed\n',
-    )
   })
 })
 
@@ -217,26 +210,6 @@ describe('one job', () => {
     const { code, stdout, stderr } = await person.run(['job', 'events', '1'])
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
     expect(stderr).toContain(`Job 1 is another job now (run ${'b'.repeat(32)})`)
-  })
-
-  it('job events reads every page', async () => {
-    service.addJob({ events, run_id: 'a'.repeat(32) })
-    const { stdout } = await person.run(['job', 'events', '1'])
-    expect(stdout.split('\n')).toHaveLength(7)
-    expect(stdout).toMatch(/^ {4}5 {2}runner_on_ok {2}localhost {2}task 5 +0\.25 s$/m)
-    expect(JSON.parse((await person.run(['job', 'events', '1', '--json'])).stdout)).toMatchObject({ count: 5 })
-  })
-
-  it('job download writes the bytes to a file or to stdout', async () => {
-    const output = 'ä line\n'.repeat(50_000)
-    service.addJob({ output: Buffer.from(output) })
-    expect((await person.run(['job', 'download', '1'])).stdout).toBe(output)
-    const path = join(person.home, 'out.txt')
-    expect(await person.run(['job', 'download', '1', '-o', path])).toMatchObject({ code: 0, stdout: '' })
-    expect(readFileSync(path, 'utf8')).toBe(output)
-    const nowhere = await person.run(['job', 'download', '1', '-o', join(person.home, 'no/such/out.txt')])
-    expect(nowhere.code).toBe(1)
-    expect(nowhere.stderr).toContain('Cannot write')
   })
 
   it.each(['show', 'follow', 'abort', 'events', 'download'])(

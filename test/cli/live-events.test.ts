@@ -1,9 +1,5 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { serverSentEvents } from '../../control-plane/src/cli/follow/sse-lines.js'
-
-const execute = promisify(execFile)
 
 /** What a command hears of the live events, and what it leaves behind. */
 async function eventsIn(...pieces: readonly (string | Uint8Array)[]): Promise<unknown[]> {
@@ -36,26 +32,4 @@ describe('a stream of events', () => {
       ['message', ''],
     ])
   })
-})
-
-/** Watches until the second call, and says how many timers the process has then and afterwards. */
-const WATCHES = `
-import { watchChanges } from ${JSON.stringify(new URL('../../control-plane/dist/cli/follow/watch-changes.js', import.meta.url))}
-const text = 'event: changed\\ndata: {"name":"runners"}\\n\\nevent: changed\\ndata: {"name":"jobs"}\\n\\n'
-const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length
-const stop = new AbortController()
-const seen = []
-const changed = () => {
-  seen.push(timers())
-  if (seen.length === 2) stop.abort()
-}
-await watchChanges({ watchEvents: async () => new Response(text) }, 'jobs', changed, stop.signal)
-console.log(JSON.stringify({ seen: seen.slice(0, 2), left: timers() }))
-process.exit()
-`
-
-it('who watches for changes leaves no timer behind, for which the command would go on running', async () => {
-  const { stdout } = await execute(process.execPath, ['--input-type=module', '--eval', WATCHES])
-  // When the stream begins, and then at the event of that name, the timer for a silent stream runs.
-  expect(JSON.parse(stdout)).toEqual({ seen: [1, 1], left: 0 })
 })

@@ -152,30 +152,6 @@ describe('with a real control plane and runner', () => {
     expect((await person.run(['runner', 'set', 'test-runner', '--max-jobs', 'agent'])).code).toBe(0)
   })
 
-  it('lists runners and makes join tokens', async () => {
-    const person = admin()
-    expect((await person.run(['runner', 'list'])).stdout).toMatch(/test-runner +approved +yes/)
-    expect((await person.run(['runner', 'show', 'test-runner'])).stdout).toMatch(/^state +approved$/m)
-    expect((await person.run(['runner', 'approve', 'test-runner'])).code).toBe(5)
-    const created = await person.run(['join-token', 'create', '--name', 'for a test', '--json'])
-    const token = JSON.parse(created.stdout) as { id: number; token: string }
-    const listed = await person.run(['join-token', 'list'])
-    expect(listed.stdout).toContain('for a test')
-    expect(listed.stdout).not.toContain(token.token)
-    expect((await person.run(['join-token', 'revoke', String(token.id)])).code).toBe(0)
-  })
-
-  it('makes an API token, uses it in a script, and revokes it', async () => {
-    const created = await admin().run(['token', 'create', '--name', 'script', '--days', '1'])
-    const script = newPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: created.stdout.trim() })
-    expect((await script.run(['job', 'list'])).code).toBe(0)
-    const child = await script.run(['token', 'create'])
-    expect([child.code, child.stderr]).toEqual([5, expect.stringContaining('An API token cannot make API tokens')])
-    expect((await admin().run(['token', 'list'])).stdout).toMatch(/^[0-9a-f]{24} {2}script /m)
-    expect((await admin().run(['token', 'revoke', 'script'])).code).toBe(0)
-    expect((await script.run(['job', 'list'])).code).toBe(4)
-  })
-
   it('signs in, renews the session, and signs out', async () => {
     const person = newPerson({ HOLDFAST_SERVER: product.address })
     const input = 'correct horse battery'

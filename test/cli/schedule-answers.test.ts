@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NOON, NOON_SHOWN, cellsOf, fileWith, listOf, scriptWith } from './answering.js'
+import { NOON, NOON_SHOWN, cellsOf, listOf, scriptWith } from './answering.js'
 
 const daily = {
   id: 3,
@@ -87,15 +87,6 @@ describe('schedules', () => {
     const { code, stdout } = await run(`schedule ${command} 3`)
     expect([code, stdout, changes()]).toEqual([0, `${sentence}\n`, [request]])
   })
-
-  it.each(['show', 'next', 'pause', 'resume', 'delete', 'change --name n'])('%s needs a number', async (command) => {
-    const { run, seen } = await scriptWith(answers)
-    for (const id of ['x', '1234567890123456']) {
-      const { code, stderr } = await run(`schedule ${command} ${id}`)
-      expect([code, seen]).toEqual([2, []])
-      expect(stderr).toBe(`holdfast: ${id} is not the number of a schedule; see holdfast schedule list.\n`)
-    }
-  })
 })
 
 describe('a new schedule', () => {
@@ -141,12 +132,6 @@ describe('schedule change', () => {
     const { code, stdout } = await run(`schedule change 3 ${options}`)
     expect([code, stdout]).toEqual([0, 'The schedule 3 (nightly) was changed. It starts no jobs now.\n'])
     expect(changes()).toEqual([['PUT /schedule/3', body]])
-  })
-
-  it('takes values of a file', async () => {
-    const { run, changes } = await scriptWith(answers)
-    expect((await run(`schedule change 3 -e @${fileWith('{"size": 3}')}`)).code).toBe(0)
-    expect(changes()).toEqual([['PUT /schedule/3', { values: { size: 3 } }]])
   })
 
   it('needs something to change', async () => {

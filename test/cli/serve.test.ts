@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { ROOT } from '../support/product.js'
+import { signIn } from '../support/rest.js'
 import { waitFor } from '../support/wait.js'
-import { type RunningCli, newPerson } from './run-cli.js'
+import { type RunningCli, newPerson, newQuickPerson } from './run-cli.js'
 
 const settings = { PORT: '0', ADMIN_PASSWORD: 'correct horse battery', LOG_FORMAT: 'json' }
 
@@ -38,60 +39,34 @@ async function startServing(
   return { ...cli, address }
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)('%s stops it in good order, with exit code 0', async (signal) => {
-  const serving = await startServing(newFolder())
-  expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
-  serving.process.kill(signal)
-  const { code, stderr } = await serving.ended
-  expect(code).toBe(0)
-  expect(stderr).toContain(`is stopping (${signal})`)
-})
+it.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s stops it in good order, also with an open live stream and a connection without a request',
+  async (signal) => {
+    const serving = await startServing(newFolder())
+    const credentials = { username: 'admin', password: settings.ADMIN_PASSWORD }
+    const signedIn = await signIn(serving.address, credentials.username, credentials.password)
+    const headers = { authorization: `Bearer ${signedIn.token}` }
+    expect((await fetch(`${serving.address}/api/v2/events`, { headers })).status).toBe(200)
+    const { hostname, port } = new URL(serving.address)
+    const socket = connect(Number(port), hostname)
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'connect')
+    // Another one's answer tells that the server has taken this one, too.
+    expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
+    serving.process.kill(signal)
+    const { code, stderr } = await serving.ended
+    expect(code).toBe(0)
+    expect(stderr).toContain(`is stopping (${signal})`)
+    expect(stderr).not.toContain('still stopping')
+  },
+)
 
-it('an open live stream does not delay the stop', async () => {
-  const serving = await startServing(newFolder())
-  const person = newPerson({ HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
-  expect((await person.run(['login', '-u', 'admin'])).code).toBe(0)
-  const { token } = JSON.parse(readFileSync(join(person.home, 'holdfast/session.json'), 'utf8')) as { token: string }
-  const stream = await fetch(`${serving.address}/api/v2/events`, { headers: { authorization: `Bearer ${token}` } })
-  expect(stream.status).toBe(200)
-  serving.process.kill('SIGTERM')
-  expect((await serving.ended).code).toBe(0)
-})
-
-it('a connection without a request does not delay the stop', async () => {
-  const serving = await startServing(newFolder())
-  const { hostname, port } = new URL(serving.address)
-  const socket = connect(Number(port), hostname)
-  await once(socket, 'connect')
-  // Another one's answer tells that the server has taken this one, too.
-  expect((await fetch(`${serving.address}/api/v2/live`)).status).toBe(200)
-  serving.process.kill('SIGTERM')
-  const { code, stderr } = await serving.ended
-  expect(code).toBe(0)
-  expect(stderr).not.toContain('still stopping')
-  socket.destroy()
-})
-
-it('options win over the environment', async () => {
-  const folder = newFolder()
-  const serving = await startServing(folder, ['--base-url', '/flag'], { ...settings, BASE_URL: '/environment' })
-  expect((await fetch(`${serving.address}/api/v2/live`)).status).toBe(200)
+it('options win over the environment, and a server below a prefix is reached by its address', async () => {
+  const serving = await startServing(newFolder(), ['--base-url', '/flag'], { ...settings, BASE_URL: '/environment' })
   expect(new URL(serving.address).pathname).toBe('/flag')
-})
-
-it('a server below a prefix is reached by its address', async () => {
-  const serving = await startServing(newFolder(), ['--base-url', '/holdfast'])
-  const person = newPerson({ HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
+  const person = newQuickPerson({ HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
   expect((await person.run(['login', '-u', 'admin', '--server', `${serving.address}/`])).code).toBe(0)
   expect(await person.run(['job', 'list'])).toMatchObject({ code: 0, stdout: 'No jobs.\n' })
-})
-
-it('SIGHUP ends nothing without a terminal', async () => {
-  const serving = await startServing(newFolder())
-  for (let round = 0; round < 3; round += 1) serving.process.kill('SIGHUP')
-  expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
-  serving.process.kill('SIGTERM')
-  expect((await serving.ended).code).toBe(0)
 })
 
 it('SIGHUP reads the level of the log from LOG_LEVEL_FILE, which wins, and a wrong level changes nothing', async () => {
@@ -137,7 +112,7 @@ it('with a broken config.yaml a start takes the last good one and says so, and a
   writeFileSync(config, lastGood)
   const asAdmin = { HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD }
   // Whoever signs in makes the service look at the roles.
-  expect((await newPerson(asAdmin).run(['login', '-u', 'admin'])).code).toBe(0)
+  expect((await newQuickPerson(asAdmin).run(['login', '-u', 'admin'])).code).toBe(0)
   serving.process.kill('SIGTERM')
   await serving.ended
 
@@ -146,7 +121,7 @@ it('with a broken config.yaml a start takes the last good one and says so, and a
   expect(again.stdout()).toMatch(/the file is wrong: the roles are those of .*config\.yaml\.last-good/)
   expect(readFileSync(`${config}.last-good`, 'utf8')).toBe(lastGood)
   expect(statSync(`${config}.last-good`).mode & 0o777).toBe(0o600)
-  const person = newPerson({ HOLDFAST_SERVER: again.address, HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
+  const person = newQuickPerson({ HOLDFAST_SERVER: again.address, HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
   expect((await person.run(['login', '-u', 'admin'])).code).toBe(0)
   expect((await person.run(['user', 'list'])).code).toBe(0)
 })
@@ -204,11 +179,13 @@ it('a port that is taken gives exit code 1 and one sentence', async () => {
   expect(second.stderr).toContain(`holdfast: Port ${port} at 127.0.0.1 is taken. Choose another one with --port.\n`)
 })
 
-it('a first admin with a short password gives exit code 2', async () => {
-  const environment = { PERSISTENT_PATH: newFolder(), ...settings, ADMIN_PASSWORD: 'short' }
-  const { code, stderr } = await newPerson(environment).run(['serve'])
+it.each([
+  [{ ADMIN_PASSWORD: 'short' }, /^holdfast: .*ADMIN_PASSWORD: /m],
+  [{ ADMIN_USERNAME: 'a/b' }, /^holdfast: ADMIN_USERNAME/m],
+])('a first admin with %j gives exit code 2', async (wrong, words) => {
+  const { code, stderr } = await newPerson({ PERSISTENT_PATH: newFolder(), ...settings, ...wrong }).run(['serve'])
   expect(code).toBe(2)
-  expect(stderr).toMatch(/^holdfast: .*ADMIN_PASSWORD: .*12/m)
+  expect(stderr).toMatch(words)
 })
 
 it('only the admin can read a generated admin password; it is in no log and must be changed', async () => {
@@ -221,7 +198,7 @@ it('only the admin can read a generated admin password; it is in no log and must
   expect(serving.stderr()).toContain(path)
   // Nobody sits at this terminal: what is said here is what a service manager keeps.
   expect(serving.stderr() + serving.stdout()).not.toContain(password)
-  const person = newPerson({ HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: password })
+  const person = newQuickPerson({ HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: password })
   const login = await person.run(['login', '-u', 'admin'])
   expect([login.code, login.stderr]).toEqual([0, expect.stringContaining('Change it with: holdfast password')])
   const refused = await person.run(['job', 'list'])
@@ -234,11 +211,4 @@ it('only the admin can read a generated admin password; it is in no log and must
   await serving.ended
   const again = await startServing(folder, [], environment)
   expect(again.stderr()).not.toContain(password)
-})
-
-it('a first admin with an impossible name gives exit code 2', async () => {
-  const environment = { PERSISTENT_PATH: newFolder(), ...settings, ADMIN_USERNAME: 'a/b' }
-  const { code, stderr } = await newPerson(environment).run(['serve'])
-  expect(code).toBe(2)
-  expect(stderr).toMatch(/^holdfast: ADMIN_USERNAME/m)
 })

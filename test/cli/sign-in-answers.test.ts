@@ -86,18 +86,6 @@ describe('login', () => {
     expect([code, stderr, service.seen]).toEqual([2, `holdfast: ${sentence}\n`, []])
   })
 
-  it('asks nobody for the name who gives the password on standard input', async () => {
-    const { person } = await somebody()
-    const { code, stderr } = await person.run(['login', '--password-stdin'], { typed: [] })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('Whose password?')])
-  })
-
-  it('sends no password over plain http to another machine', async () => {
-    const { person } = await somebody({ HOLDFAST_SERVER: 'http://jobs.example.com' })
-    const { code, stderr } = await person.run(['login', '-u', 'admin', '--password-stdin'], { input: PASSWORD })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('http://jobs.example.com is plain http')])
-  })
-
   it('says that name and password are wrong, and every other reason as it is', async () => {
     const { service, person, isSignedIn } = await somebody()
     const sign = () => person.run(['login', '-u', 'admin', '--password-stdin'], { input: 'wrong' })

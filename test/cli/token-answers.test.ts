@@ -194,13 +194,3 @@ describe('keys and secrets of the service', () => {
     expect(changes()).toEqual(['POST /secret/encryption/rotate', 'POST /secret/access-token/rotate'])
   })
 })
-
-it.each([
-  ['bash', 'complete -o default -F _holdfast holdfast'],
-  ['zsh', 'compdef _holdfast holdfast'],
-  ['fish', 'complete -c holdfast'],
-])('completion has a script for %s', async (shell, line) => {
-  const { run } = await scriptWith({})
-  const { code, stdout } = await run(`completion ${shell}`)
-  expect([code, stdout]).toEqual([0, expect.stringContaining(line)])
-})

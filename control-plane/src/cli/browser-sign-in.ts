@@ -132,7 +132,7 @@ function openBrowser(address: string, environment: NodeJS.ProcessEnv): void {
 }
 
 /** The program that opens a browser here. Null: there is none. */
-export function browserOf(environment: NodeJS.ProcessEnv): string | null {
+function browserOf(environment: NodeJS.ProcessEnv): string | null {
   if (environment.BROWSER !== undefined) return environment.BROWSER || null
   if (process.platform === 'darwin') return 'open'
   return environment.DISPLAY || environment.WAYLAND_DISPLAY ? 'xdg-open' : null

@@ -22,7 +22,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** Every code with its meaning, as `--help` and docs/client.md list them. */
-export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
+const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.ok, 'done; if the command followed a job: the job ended as success'],
   [EXIT.unexpected, 'something unexpected failed (a file, an answer that the client does not understand, a bug)'],
   [EXIT.usage, 'wrong command line or setting'],

@@ -25,8 +25,6 @@ const list = (ids: readonly number[], database = 'd', rest: object = {}) => ({
   records: ids.map((id) => record(id, rest)),
 })
 
-const silent: Output = { isTerminal: false, color: false, columns: 80, write: () => Promise.resolve() }
-
 /** Follows an audit trail whose control plane gives these answers, one after the other, and then refuses. */
 async function follow(first: ReturnType<typeof list>, ...answers: readonly (ReturnType<typeof list> | Error)[]) {
   const [shown, said, asked] = [[] as string[], [] as string[], [] as unknown[]]
@@ -81,12 +79,6 @@ test.concurrent('all new records are read when there are more than a page of the
   expect(followed.asked).toHaveLength(3)
 })
 
-test.concurrent('a page that is not full is the last one, and so is one with a record that is not new', async () => {
-  const { ids: shown, asked } = await follow(list([10]), list([12, 11]), list([...ids(1012, 14), 10]), list([1013]))
-  expect(shown.slice(0, 3)).toEqual([10, 11, 12])
-  expect(asked).toEqual(Array.from({ length: 4 }, () => ({ action: 'job.launch', records: 1000 })))
-})
-
 test.concurrent('the records of a restored database follow, also those with ids that came before', async () => {
   const restored = list([3, 2], 'other', { request_id: 'new' })
   const followed = await follow(list([3, 2]), restored, restored, list([4, 3, 2], 'other', { request_id: 'new' }))
@@ -102,17 +94,4 @@ test.concurrent('a control plane that is away is asked again, and that is said o
   const followed = await follow(list([1]), away, busy, list([2, 1]), away)
   expect(followed.ids).toEqual([1, 2])
   expect(followed.said).toEqual(['It is away. It is asked again.\n', 'It is away. It is asked again.\n'])
-})
-
-test('Ctrl-C ends it, and nothing listens for Ctrl-C after that', async () => {
-  const before = process.listeners('SIGINT')
-  const client = { listAudit: () => Promise.resolve(list([1])) } as unknown as Client
-  const terminal = { environment: {}, stdin: process.stdin, stdout: silent, stderr: silent }
-  const first = list([1]) as unknown as Parameters<typeof followAudit>[3]
-  const following = followAudit(client, terminal, {}, first, false)
-  const added = process.listeners('SIGINT').filter((one) => !before.includes(one))
-  expect(added).toHaveLength(1)
-  added[0]?.('SIGINT')
-  await expect(following).rejects.toMatchObject({ name: 'InterruptedError' })
-  expect(process.listeners('SIGINT')).toEqual(before)
 })

@@ -5,33 +5,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { connectServiceManager } from '../../../control-plane/src/cli/service-manager.js'
 import { holdProcessTimers } from '../../support/held-process-timers.js'
 
-test('notices that cannot be sent are told of once', async () => {
-  // The sender inherits the environment of this process. It finds nobody there.
-  const before = process.env['NOTIFY_SOCKET']
-  process.env['NOTIFY_SOCKET'] = '/nowhere/notify'
-  onTestFinished(() => {
-    if (before === undefined) delete process.env['NOTIFY_SOCKET']
-    else process.env['NOTIFY_SOCKET'] = before
-  })
-  const told: string[] = []
-  const manager = connectServiceManager({ NOTIFY_SOCKET: '/nowhere/notify' }, (line) => void told.push(line))
-  manager.ready('serves')
-  manager.reloading()
-  manager.stopping()
-  await manager.close()
-  expect(told).toEqual([expect.stringMatching(/^the service manager cannot be told how this service is: ./)])
-})
-
-test('without a service manager nothing is sent, and nobody is told', async () => {
-  const told: string[] = []
-  const manager = connectServiceManager({}, (line) => void told.push(line))
-  manager.ready('serves')
-  manager.reloading()
-  manager.stopping()
-  await manager.close()
-  expect(told).toEqual([])
-})
-
 /** Waits without a timer, because the timers are held. */
 async function turnsUntil(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
@@ -100,13 +73,4 @@ test('the watchdog is told at each half of its time, but not while a notice is u
   await manager.close()
   expect(timers.count()).toBe(0)
   expect(systemd.notices().slice(0, 3)).toEqual(['WATCHDOG=1', 'READY=1 STATUS=listens', 'WATCHDOG=1'])
-})
-
-test('a process that the watchdog does not watch has no timer', async () => {
-  fakeSystemd()
-  const timers = holdProcessTimers()
-  onTestFinished(timers.release)
-  const manager = connectServiceManager({ NOTIFY_SOCKET: '/nowhere/notify' }, () => undefined)
-  expect(timers.count()).toBe(0)
-  await manager.close()
 })

@@ -185,7 +185,7 @@ function passphraseIn(path: string): string {
 }
 
 /** Prints on stderr how far the work is: a line for each step. A terminal also shows the rows of a table, in one line. */
-export function progressOn(stderr: Output) {
+function progressOn(stderr: Output) {
   let shownAt = 0
   let isOpen = false
   return {
