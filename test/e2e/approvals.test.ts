@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newPerson } from '../cli/run-cli.js'
 import { covers } from '../interface/covers.js'
 import { GATED_FORM, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
@@ -147,21 +146,5 @@ describe('a job with an approval', () => {
     expect(deployed()).toEqual(['web-1', 'web-3'])
     for (const gate of [1, 2]) gatesIn(marks).open(gate)
     await waitFor('the other job', async () => (await product.admin.get(`/job/${running}`)).status === 'success')
-  })
-
-  test('on the command line: launched and followed by one person, found and approved by another', async () => {
-    const person = (client: RestClient) => newPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: client.token })
-    const id = await launchDeploy('web-4')
-    const follower = person(ann).start(['job', 'follow', String(id)])
-    await follower.says(`Job ${id} waits for an approval 'Deploy web-4' by ops or an admin.`)
-    const found = await person(bob).run(['job', 'approvals'])
-    expect(found.stdout).toMatch(new RegExp(`^ *${id}  deploy  ann +Deploy web-4 +ops `, 'm'))
-    const own = await person(ann).run(['job', 'approve', String(id)])
-    expect([own.code, own.stderr]).toEqual([5, expect.stringContaining('None of your roles')])
-    expect((await person(bob).run(['job', 'approve', String(id)])).stdout).toBe(`Job ${id} was approved\n`)
-    const { code, stdout, stderr } = await follower.ended
-    expect(code).toBe(0)
-    expect(stdout).toContain('file=notes for web-4')
-    expect(stderr).toContain(`Job ${id} ended success`)
   })
 })

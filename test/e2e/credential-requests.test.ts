@@ -50,14 +50,6 @@ beforeAll(async () => {
 afterAll(() => product.close())
 
 describe('a launch with credentials', () => {
-  test('has their names in the job, and no secret', async () => {
-    covers('launch.credentials')
-    const job = await launched(ann, 'allowed')
-    expect(job.credentials).toEqual({ db: 'team database' })
-    expect(job.extravars).toMatchObject({ __credentials__: { db: 'team database' } })
-    expect(JSON.stringify(job)).not.toContain('canary')
-  })
-
   test('takes the first of several that there is', async () => {
     covers('credential.choice')
     expect((await launched(ann, 'stand-in')).credentials).toEqual({ db: 'team database' })
@@ -80,29 +72,5 @@ describe('a launch with credentials', () => {
     const job = await launched(product.admin, 'mistaken', values)
     expect(job).toMatchObject({ status: 'failed', credentials: { db: 'team database', chosen: '********' } })
     expect(JSON.stringify(job)).not.toContain('hush')
-  })
-
-  test('that it names itself is held to the same list', async () => {
-    expect((await launched(ann, 'field', { credentials: { chosen: 'team database' } })).credentials).toEqual({
-      chosen: 'team database',
-    })
-    expect((await launch(ann, 'field', { credentials: { chosen: 'secret one' } })).status).toBe(403)
-    expect((await launch(ann, 'allowed', { credentials: { db: 'secret one' } })).status).toBe(403)
-  })
-
-  test('is refused for a name that the form does not declare; names in extra variables do not count', async () => {
-    expect((await launch(ann, 'allowed', { credentials: { ansible_password: 'team database' } })).status).toBe(422)
-    const job = await launched(ann, 'allowed', {
-      extravars: { __credentials__: { x: 'secret one' }, __ansibleCredentials__: 'secret one' },
-    })
-    expect(job.credentials).toEqual({ db: 'team database' })
-    expect(job.extravars).not.toHaveProperty('__ansibleCredentials__')
-  })
-
-  test('whose names are no texts is refused with 422, a form that is broken too', async () => {
-    expect((await launch(ann, 'allowed', { credentials: { db: { user: 'x' } } })).status).toBe(422)
-    expect((await launch(ann, 'allowed', { credentials: 'db' })).status).toBe(400)
-    // A form that is broken may be left out when the files are read, or refused at the launch.
-    expect([404, 422]).toContain((await launch(ann, 'broken')).status)
   })
 })

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
-import { signIn } from '../support/rest.js'
 import { covers } from '../interface/covers.js'
 
 /** From field values to a real playbook, with launches checked as they are by default. */
@@ -87,24 +86,4 @@ test('an enforced launch: the playbook gets what the server built from the field
     o: { a: [1, 2] },
   })
   expect(job.output).not.toContain('NOTWANTED')
-})
-
-test('a refused launch reaches no runner', async () => {
-  const answer = await product.admin.request('POST', '/job', {
-    formName: 'order',
-    rawFormData: { ...rawFormData, name: 'WEB', disks: [{ gb: 101 }] },
-  })
-  expect(answer.status).toBe(422)
-  expect(answer.body).toMatchObject({ details: { invalid: ['name', 'disks'] } })
-})
-
-test("a role's runners limit a launch: 403, before any job exists", async () => {
-  covers('role.limits')
-  const password = 'a long enough password'
-  await product.admin.post('/user', { username: 'eve', password, groups: ['elsewhere'], enabled: true })
-  const eve = await signIn(product.address, 'eve', password)
-  const count = async () => (await product.admin.get<{ count: number }>('/job')).count
-  const before = await count()
-  expect((await eve.request('POST', '/job', { formName: 'order', rawFormData })).status).toBe(403)
-  expect(await count()).toBe(before)
 })

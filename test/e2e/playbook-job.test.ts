@@ -170,15 +170,6 @@ describe('a playbook job', () => {
     expect(job.status_reason).toContain('missing.yml')
   })
 
-  test('whose runner is unknown fails at once and goes to no other', async () => {
-    const job = await product.admin.get(`/job/${await product.launch('elsewhere')}?text=true`)
-    expect(job).toMatchObject({
-      status: 'failed',
-      status_reason: "The runner 'nobody' that the form names is not known",
-    })
-    expect(job.output).toContain("The runner 'nobody' that the form names is not known")
-  })
-
   test('gets its arguments from the form and from declared fields, and its files from the folder', async () => {
     covers('property.arguments', 'property.fill')
     const job = await product.waitForEnd(await product.launch('arguments', { __limit__: 'three', __tags__: 'sneaked' }))
@@ -315,28 +306,6 @@ describe('a playbook job', () => {
       (pid) => /^\d+$/.test(pid) && commandLineOf(pid).includes(join(gates, 'open')),
     )
     expect(left).toEqual([])
-  })
-
-  test('is deleted with everything, but not while it runs', async () => {
-    covers('endpoint.delete', 'detail.delete-takes-all', 'rule-12.delete')
-    const jobId = await product.launch('waits')
-    expect((await product.admin.request('DELETE', `/job/${jobId}`)).status).toBe(409)
-    await product.admin.post(`/job/${jobId}/abort`)
-    await product.waitForEnd(jobId)
-    expect((await product.admin.request('DELETE', `/job/${jobId}`)).status).toBe(200)
-    for (const path of ['', '/events', '/events/1', '/output', '/download']) {
-      expect((await product.admin.request('GET', `/job/${jobId}${path}`)).status).toBe(404)
-    }
-  })
-
-  test('on a runner that is turned off fails at once and says why', async () => {
-    const { records } = await product.admin.get<{ records: { id: number }[] }>('/runner')
-    const runner = `/runner/${records[0]?.id}`
-    expect((await product.admin.request('PUT', runner, { enabled: false })).status).toBe(200)
-    const job = await product.admin.get(`/job/${await product.launch('hello')}`)
-    expect(job).toMatchObject({ status: 'failed', status_reason: "The runner 'test-runner' is turned off" })
-    expect((await product.admin.request('PUT', runner, { enabled: true })).status).toBe(200)
-    expect((await product.waitForEnd(await product.launch('hello'))).status).toBe('success')
   })
 })
 

@@ -1,4 +1,4 @@
-import { beforeAll, afterAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, afterAll, expect, test } from 'vitest'
 import pg from 'pg'
 import { createSecretBox } from '../../control-plane/src/credentials/encryption/secret-box.js'
 import { newPerson } from '../cli/run-cli.js'
@@ -140,70 +140,6 @@ test('secrets that are settings are replaced while two control planes work, also
   expect((await fetch(`${product.address}/api/v2/profile`, { headers })).status).toBe(401)
   const admin = await signIn(product.address, 'admin', ADMIN_PASSWORD)
   await admin.post(`/job/${jobId}/approve`)
-  expect(await runner.orderOf('x.yml')).toMatchObject({ job_id: jobId })
-  await waitFor('the job to end', async () => (await admin.get(`/job/${jobId}`)).status === 'success')
-  await runner.leave()
-})
-
-test('with SQLite a restart brings the new ones, and requests go on while everything is encrypted anew', async () => {
-  const own: Record<string, string> = {}
-  const set = (today: Secrets, previous: Secrets | null) => {
-    setSecrets(today, previous)
-    Object.assign(own, settings)
-  }
-  set(OLD, null)
-  const single = await startProduct({
-    database: 'sqlite',
-    withAgent: false,
-    controlPlane: own,
-    forms: { 'deploy.yml': FORM },
-    playbooks: { 'x.yml': '' },
-  })
-  onTestFinished(() => single.close())
-  await fill(single)
-  const runner = await ScriptedRunner.join(single, 'here')
-  const launch = { formName: 'deploy', rawFormData: { pin: 'correct horse 4711' } }
-  const { id: jobId } = await single.admin.post<{ id: number }>('/job', launch)
-  const restart = async () => {
-    await single.controlPlane.stop('SIGTERM')
-    await single.startControlPlane()
-  }
-  set(NEW, OLD)
-  await restart()
-  // What the old one signed is good, and what it encrypted opens.
-  expect(await single.admin.get('/profile')).toMatchObject({ username: 'admin' })
-  expect([await openedBy(OLD.encryption, single), await openedBy(NEW.encryption, single)]).toEqual([CREDENTIALS, 0])
-
-  // A control plane that is killed at any moment of it leaves everything readable.
-  const person = newPerson({ HOLDFAST_SERVER: single.address, HOLDFAST_TOKEN: single.admin.token })
-  const rotating = person.start(['secret', 'rotate', 'encryption'])
-  await waitFor('it to begin, or to end', async () => (await openedBy(NEW.encryption, single)) > 0)
-  await single.controlPlane.stop('SIGKILL')
-  await rotating.ended
-  await single.startControlPlane()
-  expect((await openedBy(NEW.encryption, single)) + (await openedBy(OLD.encryption, single))).toBe(CREDENTIALS)
-
-  const rotate = person.run(['secret', 'rotate', 'encryption', '--json'])
-  let [made, isOver] = [0, false]
-  const noteEnd = () => {
-    isOver = true
-  }
-  void rotate.then(noteEnd, noteEnd)
-  for (; !isOver; made += 1) {
-    await single.admin.post('/credential', { name: `made ${made}`, type: 'userpass', user: 'x', password: PASSWORD })
-  }
-  const { code, stdout } = await rotate
-  expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, unreadable: 0 })
-  const all = CREDENTIALS + made
-  expect([await openedBy(OLD.encryption, single), await openedBy(NEW.encryption, single)]).toEqual([0, all])
-
-  set(NEW, null)
-  await restart()
-  const headers = { authorization: `Bearer ${single.admin.token}` }
-  expect((await fetch(`${single.address}/api/v2/profile`, { headers })).status).toBe(401)
-  const admin = await signIn(single.address, 'admin', ADMIN_PASSWORD)
-  await admin.post(`/job/${jobId}/approve`)
-  // The password of the form and the credential of the order open by the new secret alone.
   expect(await runner.orderOf('x.yml')).toMatchObject({ job_id: jobId })
   await waitFor('the job to end', async () => (await admin.get(`/job/${jobId}`)).status === 'success')
   await runner.leave()

@@ -83,18 +83,6 @@ test('an upload is there after a restart, and goes after a day without a job', a
   await comeBackToToday()
 })
 
-test('a job goes after JOB_RETENTION_DAYS, and its upload with it', async () => {
-  const { body: doc } = await send(randomBytes(1000))
-  // Without a runner it ends at once.
-  const { id } = await admin.post<{ id: number }>('/job', { formName: 'keep', rawFormData: {}, files: { doc } })
-  await product.controlPlane.stop('SIGTERM')
-  faults.moveClock(4 * DAY_SECONDS)
-  await product.startControlPlane()
-  await waitFor('the upload to go', () => stored().length === 0)
-  await comeBackToToday()
-  expect((await admin.request('GET', `/job/${id}`)).status).toBe(404)
-})
-
 test('a service that is killed in the middle of an upload leaves a part, which goes after a day', async () => {
   const sending = request(`${product.address}/api/v2/job/upload`, {
     method: 'POST',

@@ -133,14 +133,4 @@ describe('an uploaded file', () => {
     for (const mb of after) expect(mb).toBeLessThan(350)
     for (const mb of grown) expect(mb).toBeLessThan(120)
   })
-
-  test('goes from the control plane with its job', async () => {
-    const { path } = makeFile('short.bin', 1)
-    const cert = await uploadFile(path, 'short.bin')
-    const id = await launchWith(cert)
-    await product.waitForEnd(id)
-    await product.admin.request('DELETE', `/job/${id}`)
-    const folder = String(cert.destination)
-    await waitFor('it to go', () => !readdirSync(folder).includes(String(cert.filename)))
-  })
 })

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createApiTokens } from '../../../control-plane/src/auth/sessions/api-tokens.js'
 import { waitFor } from '../../support/wait.js'
 import { ADMIN_PASSWORD, type Answer, type TestServer, startServer } from '../server.js'
 import { covers } from '../../interface/covers.js'
@@ -100,16 +99,6 @@ describe('making one', () => {
     const answer = await make(token, { name: 'child' })
     expect([answer.status, answer.body.code]).toEqual([403, 'sign_in_needed'])
     expect(await list(sam.token)).toHaveLength(1)
-  })
-
-  test('a user may have a hundred', async () => {
-    const tokens = createApiTokensOfServer()
-    const caller = { ...(await callerOf(sam.token)), tokenScopes: null }
-    for (let count = 0; count < 100; count += 1) await tokens.create(caller, { name: null, days: 1, scopes: null })
-    const answer = await make(sam.token)
-    expect([answer.status, answer.body.code]).toEqual([409, 'too_many_tokens'])
-    server.clock.move(2 * DAY)
-    expect((await make((await server.signIn('sam')).token)).status).toBe(200)
   })
 })
 
@@ -234,24 +223,3 @@ describe('the end of one', () => {
     expect(await status(token)).toBe(401)
   })
 })
-
-function createApiTokensOfServer() {
-  return createApiTokens({
-    store: server.store,
-    clock: server.clock,
-    roles: { current: () => Promise.reject(new Error('not asked')), problem: () => null, onChange: () => undefined },
-    log: { warn: () => undefined },
-    mostDays: 90,
-  })
-}
-
-/** As much of a caller as making tokens needs. */
-async function callerOf(token: string) {
-  const { body } = await server.call('GET', '/profile', { token })
-  const [session] = await server.store.read
-    .selectFrom('session')
-    .select('id')
-    .where('user_id', '=', Number(body.id))
-    .execute()
-  return { ...body, sessionId: session?.id } as unknown as Parameters<ReturnType<typeof createApiTokens>['create']>[0]
-}

@@ -255,11 +255,6 @@ describe('guessing', () => {
     expect(answers.filter((answer) => answer.status === 429)).toHaveLength(15)
   })
 
-  test('right sign-ins at the same moment all succeed', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => guess('admin', ADMIN_PASSWORD)))
-    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 20 }, () => 200))
-  })
-
   test('failures are forgotten after a success, and after some time', async () => {
     for (let count = 0; count < 4; count += 1) await guess('admin')
     expect((await guess('admin', ADMIN_PASSWORD)).status).toBe(200)

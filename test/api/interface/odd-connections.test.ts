@@ -76,21 +76,6 @@ test('a CONNECT request is refused, and the connection ends', async () => {
   expectError(await answerTo(['CONNECT example.com:443 HTTP/1.1', 'host: example.com']), 405, 'method_not_allowed')
 })
 
-test('who keeps their half of a refused CONNECT open does not keep the connection', async () => {
-  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
-  let isEnded = false
-  let isRefused = false
-  socket.on('end', () => (isEnded = true)).resume()
-  socket.on('error', () => (isRefused = true))
-  socket.write('CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n')
-  await waitFor('the answer to end', () => isEnded)
-  await waitFor('the connection to take nothing more', () => {
-    if (!isRefused) socket.write('more')
-    return isRefused
-  })
-  socket.destroy()
-})
-
 test('an expectation that cannot be met is refused', async () => {
   const answer = await answerTo(['GET /api/v2/live HTTP/1.1', 'host: x', 'expect: miracles', 'connection: close'])
   expectError(answer, 417, 'expectation_failed')
@@ -142,16 +127,4 @@ test('who was answered and does not send the rest of a body does not hold up the
   // No time goes by: only the end of the service can end this connection.
   await ending.close()
   await closed
-})
-
-test('a connection that never asked for anything does not hold up the end of the service', async () => {
-  const ending = await startServer({})
-  const socket = connect({ port: ending.port, host: '127.0.0.1' })
-  const closed = new Promise((resolve) => socket.once('close', resolve))
-  await new Promise((resolve) => socket.once('connect', resolve))
-  // Its connection comes after the silent one: both are known to the service when it is answered.
-  expect((await ending.call('GET', '/version')).status).toBe(200)
-  await ending.close()
-  await closed
-  expect(socket.bytesRead).toBe(0)
 })

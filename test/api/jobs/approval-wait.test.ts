@@ -67,12 +67,6 @@ describe('a job is approved whose runner meanwhile', () => {
     await expectFailed(id, `The runner '${name}' is turned off`)
   })
 
-  test('was revoked: it fails, as a launch does', async () => {
-    const { id, name, runner } = await waitingJob()
-    await change(runner.id, { state: 'revoked' })
-    await expectFailed(id, `The runner '${name}' is not approved`)
-  })
-
   test('was deleted: it fails, as a launch does', async () => {
     const { id, name, runner } = await waitingJob()
     await server.store.write('test.delete', (queries) => deleteRunner(queries, runner.id))

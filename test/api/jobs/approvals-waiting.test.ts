@@ -68,15 +68,6 @@ describe('GET /job/approvals', () => {
     }
     expect(await approvals.server.store.read.selectFrom('awaited_approval').selectAll().execute()).toEqual([])
   })
-
-  test('the metric af_jobs counts what waits', async () => {
-    await clear()
-    await launch('eve', 'ops')
-    const metrics = async () => (await call('admin', 'GET', '/metrics')).text
-    expect(await metrics()).toContain('af_jobs{status="approve"} 1\n')
-    await clear()
-    expect(await metrics()).toContain('af_jobs{status="approve"} 0\n')
-  })
 })
 
 describe('the list', () => {

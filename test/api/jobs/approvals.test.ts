@@ -151,15 +151,6 @@ describe('approving', () => {
     expect(now.form_sha256).not.toBe(subject.form_sha256)
     expect(output).toContain('[WARNING]: Changed since the approval was asked for: ')
   })
-
-  test('without a change is not forced, also when it is said to be, and a rejection keeps what was asked', async () => {
-    const [one, other] = [await launch('eve', 'ops'), await launch('eve', 'ops')]
-    const { subject } = (await jobOf(other)).approval as { subject: unknown }
-    expect(await status('ann', 'POST', `/job/${one}/approve?force=true`)).toBe(200)
-    expect((await jobOf(one)).approval).toMatchObject({ forced: false, subject })
-    expect(await status('ann', 'POST', `/job/${other}/reject`)).toBe(200)
-    expect((await jobOf(other)).approval).toMatchObject({ state: 'rejected', forced: false, subject })
-  })
 })
 
 describe('rejecting', () => {
@@ -204,40 +195,6 @@ describe('a relaunch of a form with an approval asks again', () => {
     expect([await countOf('ann'), await countOf('bob')]).toEqual([0, 1])
     expect((await call('ann', 'POST', `/job/${id}/approve`)).body.code).toBe('own_job')
     expect(await status('bob', 'POST', `/job/${id}/approve`)).toBe(200)
-  })
-})
-
-describe('the order of checks', () => {
-  test.each(['approve', 'reject'])('%s: 401, then 404, then 403, then 409', async (action) => {
-    covers('answer.order', 'rule-12.approve', 'rule-12.reject', 'error.conflict-approve', 'error.conflict-reject')
-    const waiting = await launch('eve', 'ops')
-    const running = await launch('eve', 'plain')
-    const decidedOn = await launch('eve', 'ops')
-    await call('bob', 'POST', `/job/${decidedOn}/reject`)
-    expect((await approvals.server.call('POST', `/job/${waiting}/${action}`)).status).toBe(401)
-    expect((await approvals.server.call('POST', `/job/999999/${action}`)).status).toBe(401)
-    expect(await status('max', 'POST', `/job/999999/${action}`)).toBe(404)
-    expect(await status('max', 'POST', `/job/one/${action}`)).toBe(400)
-    for (const id of [waiting, decidedOn]) expect(await status('max', 'POST', `/job/${id}/${action}`)).toBe(403)
-    // Nobody was ever to decide about it.
-    expect(await status('max', 'POST', `/job/${running}/${action}`)).toBe(409)
-    for (const id of [running, decidedOn]) expect(await status('admin', 'POST', `/job/${id}/${action}`)).toBe(409)
-    const late = await call('ann', 'POST', `/job/${decidedOn}/${action}`)
-    expect([late.status, late.body]).toEqual([
-      409,
-      { code: 'not_waiting', error: `Job ${decidedOn} does not wait for an approval: it was rejected by bob` },
-    ])
-    expect((await rowOf(waiting)).status).toBe('approve')
-  })
-
-  test('a job that waits cannot be aborted or deleted: 409', async () => {
-    covers('rule-12.abort', 'rule-12.delete', 'error.conflict-abort', 'error.conflict-delete')
-    const id = await launch('eve', 'ops')
-    for (const who of ['eve', 'admin', 'max']) {
-      expect(await status(who, 'POST', `/job/${id}/abort`)).toBe(409)
-      expect(await status(who, 'DELETE', `/job/${id}`)).toBe(409)
-    }
-    expect(await rowOf(id)).toMatchObject({ status: 'approve', abort_requested: 0 })
   })
 })
 

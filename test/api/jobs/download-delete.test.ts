@@ -150,13 +150,4 @@ describe('delete', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, 404])
     expect((await call('DELETE', `/job/${id}`)).status).toBe(404)
   })
-
-  test('is in the audit trail as a change, and a download is not', async () => {
-    const id = await putJob(server)
-    await call('GET', `/job/${id}/download`)
-    await call('DELETE', `/job/${id}`)
-    const { body } = await call('GET', '/audit?records=1', 'admin')
-    expect(body.records).toMatchObject([{ action: 'job.delete', object: { kind: 'job', id: String(id) }, status: 200 }])
-    expect(JSON.stringify(body)).not.toContain('download')
-  })
 })

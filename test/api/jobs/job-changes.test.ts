@@ -64,18 +64,6 @@ test('jobs is sent when a job is launched and when one is deleted', async () => 
   await expectSaid(stream, 'jobs', () => server.call('DELETE', `/job/${id}`, { token: ann }))
 })
 
-test('events that were sent while a stream was down are not sent again', async () => {
-  covers('live-5.not-again')
-  const first = await open(ann)
-  first.close()
-  await launch(ann)
-  const again = await open(ann, { 'last-event-id': '1' })
-  await expectSaid(again, 'appearance', () =>
-    server.call('PUT', '/settings/appearance', { token: server.admin, json: { name: 'Somewhere' } }),
-  )
-  expect(again.changes()).toEqual([{ name: 'appearance' }])
-})
-
 test('a client that gets a change reads it again with its own permissions', async () => {
   covers('live-6.own-permissions', 'service.changes-by-name')
   const [hers, his] = [await open(ann), await open(bob)]

@@ -105,11 +105,6 @@ test('a job without its output has the actions of the caller, and the code of ea
   }
 })
 
-test('a job of somebody else is not shown', async () => {
-  const id = await putJob(server)
-  expect((await server.call('GET', `/job/${id}?output=false`, { token: bob })).status).toBe(403)
-})
-
 test('a job says where it is, which moves it made, and how much it has printed', async () => {
   covers('endpoint.job-detail')
   const { id: runner } = await addRunner(server, 'one')
@@ -307,16 +302,4 @@ test('a job says where it was, also while its runner was away', async () => {
     }),
   )
   expect((await detail(id, ann)).stages).toEqual([...been, stage('claimed', 3, 30), stage('lost', 3, 20)])
-})
-
-test('so many absences are stored of a job, and no more', async () => {
-  const runner = await addRunner(server, 'flutters')
-  const job = { status: 'running', dispatch: 'claimed', end_time: null, start_time: 1 } as const
-  const id = await putJob(server, { ...job, runner_id: runner.id, runner_name: 'flutters' })
-  await server.store.write('test', async (queries) => {
-    for (let turn = 1; turn <= 205; turn += 1)
-      await noteAbsence(queries, runner.id, turn * 10_000, turn * 10_000 + 5000)
-  })
-  const { stages } = await detail(id, ann)
-  expect(stages.filter(({ state, until }) => state === 'lost' && until !== null)).toHaveLength(200)
 })

@@ -176,19 +176,6 @@ describe('a list', () => {
     expect(await idsOf('?records=12')).toHaveLength(12)
     expect(await idsOf('?records=999999')).toHaveLength(5000)
   })
-
-  test('is JOBS_LIST_SIZE long at most where that is higher than 5000', async () => {
-    covers('rule-5.records', 'limit.list-most')
-    const large = await startServer({ settings: { JOBS_LIST_SIZE: '5002' } })
-    try {
-      await addManyJobs(large, 5003)
-      for (const query of ['', '?records=6000']) {
-        expect((await large.call('GET', `/job${query}`, { token: large.admin })).body.count).toBe(5002)
-      }
-    } finally {
-      await large.close()
-    }
-  })
 })
 
 describe('output', () => {
@@ -206,16 +193,6 @@ describe('output', () => {
       ])
     }
     expect(await output('?text=true')).toBe('ok: <all> & sundry\n')
-  })
-
-  test('is downloaded as a text file named after the job', async () => {
-    covers('endpoint.download', 'detail.download')
-    const [id] = (await addJobs(1)) as [number]
-    await server.store.write('test.output', (queries) => appendServiceLine(queries, id, '\u001b[1mdone\u001b[0m'))
-    const { status, headers, text } = await read(`/job/${id}/download`)
-    expect([status, text]).toEqual([200, 'done\n'])
-    expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
-    expect(headers.get('content-disposition')).toBe(`attachment; filename="holdfast-job-${id}.txt"`)
   })
 })
 
@@ -279,27 +256,5 @@ describe('a node', () => {
     expect((await node(id, bob)).status).toBe(403)
     const answer = await node(id, ann)
     expect([answer.status, answer.body.code]).toEqual([404, 'node_not_found'])
-  })
-})
-
-describe('a final status', () => {
-  test.each(['success', 'failed', 'warning', 'aborted', 'rejected', 'abandoned'] as const)(
-    '%s is not aborted: 409, and it stays',
-    async (status) => {
-      covers('move.conflict', 'move.final', 'rule-12.abort', 'error.conflict-abort', 'action.delete')
-      const [id] = (await addJobs(1, { status })) as [number]
-      expect((await server.call('POST', `/job/${id}/abort`, { token: server.admin })).status).toBe(409)
-      expect((await read(`/job/${id}`)).body.status).toBe(status)
-      expect((await server.call('DELETE', `/job/${id}`, { token: server.admin })).body).toEqual({
-        message: expect.any(String) as string,
-      })
-    },
-  )
-
-  test.each(['running', 'approve'] as const)('%s is not final: such a job is not deleted, 409', async (status) => {
-    covers('move.conflict', 'rule-12.delete', 'error.conflict-delete')
-    const [id] = (await addJobs(1, { status, end_time: null })) as [number]
-    expect((await server.call('DELETE', `/job/${id}`, { token: server.admin })).status).toBe(409)
-    expect((await read(`/job/${id}`)).body.status).toBe(status)
   })
 })

@@ -1,12 +1,8 @@
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endedJobs } from '../../../control-plane/src/store/jobs/ended-jobs.js'
 import { appendServiceLine } from '../../../control-plane/src/store/jobs/job-streams.js'
 import { createJobRetention } from '../../../control-plane/src/jobs/end/retention.js'
 import { JOB_STATUSES, type JobStatus } from '../../../control-plane/src/words/job-status.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
-import { plansOf } from '../../support/query-plans.js'
-import { IS_ON_POSTGRES } from '../../support/test-database.js'
 import { waitFor } from '../../support/wait.js'
 import { heldTimers } from '../held-timers.js'
 import { putJob } from '../job-rows.js'
@@ -130,54 +126,6 @@ describe('many jobs', () => {
     expect(Math.max(...removed)).toBeLessThanOrEqual(100)
     expect(removed).toContain(1)
   })
-
-  test.each([
-    [[1000, 1000], 0, [2]],
-    [[1000, 1001], 0, [1, 1]],
-    [[999, 1000], 4096, [2]],
-    [[999, 1000], 4097, [1, 1]],
-  ])('are deleted together up to 2000 events and pieces of 4 KiB: %j and %i bytes', async (events, bytes, writes) => {
-    const ids = [await endedDaysAgo(10), await endedDaysAgo(9)]
-    await server.store.write('test.sizes', async (queries) => {
-      for (const [index, id] of ids.entries()) {
-        const sizes = { events_count: events[index] ?? 0, shown_length: index === 0 ? bytes : 0 }
-        await queries.updateTable('job_stream').set(sizes).where('job_id', '=', id).execute()
-      }
-    })
-    const removed: number[] = []
-    const counting: Store = {
-      ...server.store,
-      async write(name, operation) {
-        const result = await server.store.write(name, operation)
-        removed.push(Number(result))
-        return result
-      },
-    }
-    const retention = start(7, counting)
-    await waitFor('both to go', async () => !(await left()).some((id) => ids.includes(id)))
-    await retention.close()
-    said.splice(0)
-    expect(removed).toEqual(writes)
-  })
-
-  test('the sweep ends between two writes when the service stops', async () => {
-    await Promise.all(Array.from({ length: 150 }, () => endedDaysAgo(9)))
-    const before = (await left()).length
-    let writes = 0
-    const closing: Store = {
-      ...server.store,
-      async write(name, operation) {
-        writes += 1
-        void retention.close()
-        return server.store.write(name, operation)
-      },
-    }
-    const retention = start(7, closing)
-    await waitFor('the first write', () => writes > 0)
-    await retention.close()
-    expect(writes).toBe(1)
-    expect((await left()).length).toBe(before - 100)
-  })
 })
 
 test('a job whose real outcome comes during the sweep has a new end, and stays', async () => {
@@ -201,13 +149,6 @@ test('a job whose real outcome comes during the sweep has a new end, and stays',
   await again.sweep()
   await again.close()
   expect(await left()).toContain(id)
-})
-
-test.skipIf(IS_ON_POSTGRES)('they are found in the order of their ends, without reading other jobs', async () => {
-  const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => endedJobs(queries, 1, 100))
-  expect(plans).toEqual([
-    expect.stringMatching(/^SEARCH job USING INDEX job_end \(end_time<\?\)\nSEARCH job_stream [^\n]*$/),
-  ])
 })
 
 test('0 keeps them for ever', async () => {

@@ -346,17 +346,6 @@ test.each([
   },
 )
 
-test('without a mail server the log says why nothing was sent', async () => {
-  const server = await start(null)
-  await endedJob(server, told)
-  expect(await look(server)).toMatchObject([{ state: 'failed', problem: 'No mail server is set: SMTP_HOST is empty' }])
-  const refused = await server.call('POST', '/notification/test-mail', {
-    token: server.admin,
-    json: { to: 'a@example.com, b@example.com' },
-  })
-  expect(refused.status).toBe(400)
-})
-
 test('settings of mail that do not fit together are refused at the start', () => {
   const read = (environment: Record<string, string>) => () =>
     readSettings({ environment, flags: {}, readFile: () => '' }, false)

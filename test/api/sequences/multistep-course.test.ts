@@ -1,12 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSequences } from '../../../control-plane/src/sequences/sequences.js'
-import { findDueSequences } from '../../../control-plane/src/store/jobs/sequences.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
 import { covers } from '../../interface/covers.js'
-import { plansOf } from '../../support/query-plans.js'
-import { IS_ON_POSTGRES } from '../../support/test-database.js'
 import { waitFor } from '../../support/wait.js'
 import { addRunner } from '../runner-row.js'
 import { endPart, nodesOf, partOf, partsOf } from './sequence-parts.js'
@@ -192,11 +188,6 @@ describe('an abort', () => {
       status_reason: "step 'one' was aborted: aborted by eve before it started",
     })
     expect(await nodesOf(server, id)).toEqual({ one: 'aborted', two: 'do not run' })
-  })
-
-  test('of a parent job that waits for an approval is 409', async () => {
-    const id = await launch('both')
-    expect((await call('eve', 'POST', `/job/${id}/abort`)).status).toBe(409)
   })
 })
 
@@ -404,28 +395,4 @@ describe('a control plane that dies in the middle of a step', () => {
     // The server's own sweep may have been quicker, but nothing else was written.
     expect(died.filter((name) => name !== 'sequences.advance')).toEqual([])
   })
-})
-
-test.skipIf(IS_ON_POSTGRES)('the query of a sweep reads only unfinished sequences, not the other jobs', async () => {
-  const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => findDueSequences(queries, 1))
-  expect(plans).toEqual([
-    expect.stringMatching(/^SEARCH job USING (COVERING )?INDEX job_dispatch \(dispatch=\?\)/),
-    expect.stringMatching(/^SEARCH sequence_node USING INDEX sequence_node_due /),
-  ])
-  expect(plans.join('\n')).not.toMatch(/SCAN/)
-})
-
-test('a sweep finds nothing while steps run, wait for an approval or have ended', async () => {
-  const running = await launch('two')
-  await partOf(server, running, 'one')
-  const asking = await launch('ask')
-  await end(asking, 'one')
-  await becomes(asking, 'approve')
-  await server.parts.sequences.sequences.sweep()
-  expect(await findDueSequences(server.store.read, server.clock.now())).toEqual([])
-  const one = await partOf(server, running, 'one')
-  await server.store.write('test.end', (queries) =>
-    queries.updateTable('job').set({ status: 'failed', dispatch: 'done' }).where('id', '=', one.id).execute(),
-  )
-  expect(await findDueSequences(server.store.read, server.clock.now())).toEqual([running])
 })

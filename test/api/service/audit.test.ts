@@ -1,12 +1,8 @@
-import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAuditChain } from '../../../control-plane/src/audit/chain.js'
 import { createAuditRetention } from '../../../control-plane/src/audit/retention.js'
 import { createAuditTrail } from '../../../control-plane/src/audit/trail.js'
 import { insertAudit, listAudit } from '../../../control-plane/src/store/audit/audit.js'
-import type { Store } from '../../../control-plane/src/store/store.js'
-import { plansOf } from '../../support/query-plans.js'
-import { IS_ON_POSTGRES } from '../../support/test-database.js'
 import { waitFor } from '../../support/wait.js'
 import { heldTimers } from '../held-timers.js'
 import { putJob } from '../job-rows.js'
@@ -227,18 +223,6 @@ describe('no change without its record', () => {
     await trail.close()
     expect(await audit('?action=job.abort')).toMatchObject([{ status: 500 }])
   })
-
-  test('a record that the database does not accept is completely in the log', async () => {
-    const said: object[] = []
-    const store: Store = { ...server.store, write: () => Promise.reject(new Error('disk full')) }
-    const trail = createAuditTrail({ store, clock: server.clock, log: { error: (fields) => void said.push(fields) } })
-    const record = trail.begin({ address: '192.0.2.1', action: 'job.abort', kind: 'job', requestId: 'r' })
-    record.finish(403)
-    await trail.close()
-    expect(said).toEqual([
-      { audit: expect.objectContaining({ action: 'job.abort', status: 403 }), reason: 'disk full' },
-    ])
-  })
 })
 
 describe('GET /audit', () => {
@@ -270,32 +254,6 @@ describe('GET /audit', () => {
     expect((await audit('?action=lock.take&user=hal')).map(({ status }) => status)).toEqual([403])
     expect(await audit('?action=lock.take&user=hal&user_type=ldap')).toEqual([])
     expect(await audit('?user=nobody')).toEqual([])
-  })
-
-  test.skipIf(IS_ON_POSTGRES).each([
-    ['nothing', {}, /^SCAN audit$/],
-    ['user', { user: 'ann' }, /^SEARCH audit USING INDEX audit_user \(user_name=\?\)$/],
-    ['action', { action: 'job.abort' }, /^SEARCH audit USING INDEX audit_action \(action=\?\)$/],
-    ['action and page', { action: 'job.abort', before: 9 }, /audit_action \(action=\? AND (id|rowid)<\?\)$/],
-  ])('is read in its order, without records that a filter leaves out: %s', async (_what, filter, expected) => {
-    const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => listAudit(queries, filter, 100))
-    expect(plans).toEqual([expect.stringMatching(expected)])
-  })
-
-  test('an invalid number of records counts as the default or the nearest limit; before must be a whole number', async () => {
-    await server.store.write('test', async (queries) => {
-      const entry = { time: 1, user: null, address: '', action: 'x.y', object: { kind: 'x', id: null, name: null } }
-      for (let count = 0; count < 1100; count += 1) await insertAudit(queries, { ...entry, status: 200, requestId: '' })
-    })
-    const counts = await Promise.all(
-      ['', '?records=abc', '?records=0', '?records=-3', '?records=150', '?records=99999'].map(
-        async (query) => (await audit(query)).length,
-      ),
-    )
-    expect(counts).toEqual([100, 100, 1, 1, 150, 1000])
-    for (const query of ['?before=x', '?before=1.5', '?user_type=nobody']) {
-      expect([query, (await asAdmin('GET', `/audit${query}`)).status]).toEqual([query, 400])
-    }
   })
 })
 

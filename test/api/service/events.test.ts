@@ -84,18 +84,8 @@ test('sends names to every stream, each at most once a second, and never loses t
   expect(namesIn(two)).toEqual(namesIn(one))
 })
 
-test('carries every change to fifty streams', async () => {
-  const tokens = await Promise.all(Array.from({ length: 5 }, async () => (await server.signIn('admin')).token))
-  const many = await Promise.all(tokens.flatMap((token) => Array.from({ length: 10 }, () => open(token))))
-  await waitFor('hello', () => many.every((stream) => stream.text().includes('hello')))
-  for (let change = 1; change <= 3; change += 1) {
-    server.parts.live.changed('jobs')
-    await waitFor('the change', () => many.every((stream) => namesIn(stream).length === change))
-    held.move(1100)
-  }
-})
-
 test('an earlier event is not sent again to a client that connects later', async () => {
+  covers('live-5.not-again')
   const early = await open(server.admin)
   server.parts.live.changed('jobs')
   await waitFor('the change', () => namesIn(early).length === 1)
