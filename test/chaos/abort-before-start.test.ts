@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { AT_ITS_END, type AbortedProduct, STEPS, startForAborts } from './kit/aborts.js'
-import { dispatchOf, findStopped, spoolFolderOf, waitForStopped } from './kit/leftovers.js'
+import { dispatchOf, spoolFolderOf, waitForStopped } from './kit/leftovers.js'
 import { type FaultRule, PROGRAMS } from './kit/preload/faults.js'
 
 /** An abort before a job runs has one truthful end, nothing of the job is left, and it ran at most once. */
@@ -134,22 +134,5 @@ describe('an abort between claim and spawn', () => {
     goOn()
     await chaos.expectAborted(job)
     expect(job.truth.starts()).toBe(0)
-  })
-
-  test('an agent that finds a start which is not synced yet waits for it, because its supervisor lives', async () => {
-    const { product, faults } = chaos
-    const rule = { operation: 'link', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
-    faults.arm({ ...rule, once: true })
-    const job = await chaos.launchSynthetic(AT_ITS_END)
-    const goOn = await waitForStopped(product)
-    await product.agent.stop('SIGKILL')
-    product.startAgent()
-    await product.waitForRunner()
-    expect(findStopped(product)).not.toBeNull()
-    expect(await product.admin.get(`/job/${job.jobId}`)).toMatchObject({ status: 'running' })
-    await chaos.askAbort(job.jobId)
-    goOn()
-    await chaos.expectAborted(job)
-    expect(job.truth.starts()).toBeLessThanOrEqual(1)
   })
 })

@@ -12,7 +12,6 @@ import {
   launchEmitted,
   launchMixed,
   launchPlaybook,
-  waitForEndsOnRunner,
 } from './kit/jobs.js'
 import { statusesOf } from './kit/moves.js'
 import { REAL_JOBS } from './kit/real-job.js'
@@ -64,28 +63,6 @@ describe('restarts of the agent', () => {
         await job.keep()
         job.openGate()
       }
-      await expectExactAndGone(chaos, jobs)
-    }),
-    PATIENCE_MS,
-  )
-
-  const MEANWHILE = 'while playbooks run, and again when some have ended meanwhile: exact'
-  test(
-    MEANWHILE,
-    seeded(FILE, MEANWHILE, async (chance) => {
-      const jobs = await launchMixed(chaos, chance, { ofAnsible: 3, emitted: 3 })
-      for (const job of jobs) await job.keep()
-      await chaos.product.agent.stop('SIGKILL')
-      const [first, ...others] = chance.shuffle(jobs)
-      const ended = [first as ChaosJob, ...others.splice(0, chance.between(1, 3))]
-      for (const job of ended) job.openGate()
-      await waitForEndsOnRunner(chaos, ended)
-      // Once more, somewhere between finding the ended jobs and having told of them.
-      chaos.product.startAgent()
-      await pause(chance.between(0, 1000))
-      await chaos.product.agent.stop('SIGKILL')
-      for (const job of others) job.openGate()
-      chaos.product.startAgent()
       await expectExactAndGone(chaos, jobs)
     }),
     PATIENCE_MS,

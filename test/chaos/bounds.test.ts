@@ -1,8 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { keepWritten } from '../support/exactness.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { holdDatabase } from './kit/database-hold.js'
@@ -68,25 +67,6 @@ describe('a bound', () => {
       await expectExactly(chaos.product, jobId, truth)
       expect(truth.starts()).toBe(1)
     }
-  })
-
-  test('of stored output: there is one warning line, the play goes on, and the job says how much was not kept', async () => {
-    chaos = await startChaos({ controlPlane: { PROCESS_MAX_BUFFER_MB: '1' } })
-    const { jobId, truth } = await chaos.launchSynthetic({ steps: 300, outputBytes: 10_000, gates: [2] })
-    const written = await keepWritten(chaos.product, jobId)
-    truth.openGate(2)
-    const job = await endOf(jobId)
-    expect(job.status).toBe('success')
-    const [outputPath, all] = [join(chaos.product.folder, 'output'), truth.written()]
-    writeFileSync(outputPath, written.output())
-    const { outputBytes, events } = await expectExactly(chaos.product, jobId, { ...truth, outputPath })
-    expect(events).toBe(300)
-    const kept = written.output()
-    const notice = `[holdfast] The output limit of ${MEBIBYTE} bytes is reached: further output is not kept. The playbook goes on.`
-    expect(kept.subarray(0, MEBIBYTE).equals(readFileSync(truth.outputPath).subarray(0, MEBIBYTE))).toBe(true)
-    expect(kept.subarray(MEBIBYTE).toString().trim()).toBe(notice)
-    expect(job.detail).toBe(`${all - written.events().length - MEBIBYTE} bytes of output were not kept`)
-    expect(outputBytes).toBe(kept.length)
   })
 
   test('of unacknowledged bytes holds while the database is slow, for each job and for all, and everything is exact', async () => {

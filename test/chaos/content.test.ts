@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { keepWritten, storedEvents } from '../support/exactness.js'
+import { storedEvents } from '../support/exactness.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { expectBoundedMemory } from './kit/peak-memory.js'
@@ -135,72 +135,3 @@ describe('a line of events', () => {
     await expectExactly(chaos.product, jobId, truth)
   })
 })
-
-test('a result of 50 MB loses its middle and has its length and hash, and the next task is not affected', async () => {
-  chaos = await startChaos({
-    forms: { 'large.yml': LARGE_FORM },
-    playbooks: { 'large.yml': LARGE_PLAYBOOK, 'library/large_result.py': LARGE_MODULE },
-  })
-  const jobId = await chaos.product.launch('large')
-  const written = await keepWritten(chaos.product, jobId)
-  expect(await chaos.product.waitForEnd(jobId)).toMatchObject({ status: 'success', detail: null })
-  const events = await storedEvents(chaos.product, jobId)
-  const large = events.find(({ type, task }) => type === 'runner_on_ok' && task === 'a large result')
-  const next = events.find(({ type, task }) => type === 'runner_on_ok' && task === 'the next task')
-  expect(next?.order).toBeGreaterThan(large?.order ?? Infinity)
-  const event = await chaos.product.admin.get<{ result: LargeResult }>(`/job/${jobId}/events/${large?.order}`)
-  const sha256 = createHash('sha256')
-    .update('x'.repeat(50 * MEGABYTE))
-    .digest('hex')
-  expect(event.result._cut).toContainEqual(expect.objectContaining({ bytes: 50 * MEGABYTE, sha256 }))
-  expect(event.result.stdout).toMatch(/^x+.+x+$/s)
-  expect(
-    Math.max(
-      ...written
-        .events()
-        .toString()
-        .split('\n')
-        .map((line) => line.length),
-    ),
-  ).toBeLessThan(256 * 1024)
-  const [outputPath, eventsPath] = ['output', 'events'].map((name) => join(chaos.product.folder, name)) as [
-    string,
-    string,
-  ]
-  writeFileSync(outputPath, written.output())
-  writeFileSync(eventsPath, written.events())
-  await expectExactly(chaos.product, jobId, { outputPath, eventsPath, starts: () => 1 })
-  expectBoundedMemory(chaos.product, 'a result of 50 MB')
-})
-
-interface LargeResult {
-  readonly stdout: string
-  readonly _cut: readonly { readonly path: string; readonly bytes?: number; readonly sha256?: string }[]
-}
-
-const LARGE_FORM = `name: large
-type: ansible
-roles: [default]
-playbook: large.yml
-inventory: localhost,
-fields: []
-`
-
-/** Ansible reads what a command prints in small pieces. For 50 MB that takes minutes on a slow machine. */
-const LARGE_MODULE = `#!/usr/bin/python3
-from ansible.module_utils.basic import AnsibleModule
-module = AnsibleModule(argument_spec={'bytes': {'type': 'int', 'required': True}})
-module.exit_json(changed=False, stdout='x' * module.params['bytes'])
-`
-
-const LARGE_PLAYBOOK = `- hosts: all
-  connection: local
-  gather_facts: false
-  tasks:
-    - name: a large result
-      large_result:
-        bytes: ${50 * MEGABYTE}
-    - name: the next task
-      ansible.builtin.debug:
-        msg: unharmed
-`

@@ -184,27 +184,6 @@ describe.concurrent('jobs that stream while the database is', { timeout: 600_000
     })
   })
 
-  test('unable to copy its log into the main file are exact, and nobody notices', async () => {
-    await withChaos(async (chaos) => {
-      const { product, faults } = chaos
-      const mend = [
-        await failing('write', '*holdfast.db', 'ENOSPC')(chaos),
-        await failing('sync', '*holdfast.db', 'EIO')(chaos),
-      ]
-      // More than the log takes before it is brought into the main file.
-      const load = { steps: 400, outputBytes: 50_000, eventBytes: 10_000 }
-      const { jobId, truth } = await chaos.launchSynthetic(load)
-      expect(await product.waitForEnd(jobId)).toMatchObject({ status: 'success' })
-      expect((await readiness(chaos)).status).toBe(200)
-      await expectExactly(product, jobId, truth)
-      for (const end of mend) await end()
-      faults.disarmAll()
-      await product.controlPlane.stop('SIGKILL')
-      await product.startControlPlane()
-      await expectExactly(product, jobId, truth)
-    })
-  })
-
   test('killed before a commit was synced: the commit is made durable before a runner learns of it', async () => {
     await withChaos(async (chaos) => {
       const { product, faults } = chaos

@@ -93,23 +93,6 @@ describe('a spool disk that is full', () => {
     expect(metrics).toMatch(/^holdfast_rte_incomplete_jobs_total 2$/m)
   })
 
-  test('in the middle of a line of events tears only that line', async () => {
-    const { jobId, truth } = await launchAtGate()
-    const torn = [fail('write', '*/output.log', 'short', true), fail('write', '*/events.jsonl', 'short', true)]
-    truth.openGate(1)
-    await waitFor('both lines to be torn', () => torn.every((fault) => fault.wasMet()))
-    truth.openGate(2)
-    const job = await chaos.product.waitForEnd(jobId)
-    expect(job.status).toBe('success')
-    // What was left over of the output was taken at the second try.
-    expect(job.detail).toBe('1 structured events were lost on the runner')
-    expect(noticesIn(truth.outputPath)).toEqual([])
-    expect(job.output).toContain('part 3 item 9')
-    const { records } = await chaos.product.admin.get<{ records: { type: string }[] }>(`/job/${jobId}/events`)
-    expect(records.filter(({ type }) => type === 'unreadable')).toHaveLength(1)
-    await expectExactly(chaos.product, jobId, truth)
-  })
-
   test('from the middle of a job until after its end: the end is stored because of its reserve', async () => {
     const { jobId, truth } = await launchAtGate()
     // Everything but the reserve, whose blocks are there already.

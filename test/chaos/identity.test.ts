@@ -66,12 +66,6 @@ describe('a state folder serves one agent', () => {
     await expectExactSuccess(jobId, truth)
     expect((await runnerNamed(chaos, 'test-runner'))?.clone).toBeNull()
   })
-
-  test('an agent on a copy on the same host refuses to start, too, as long as the first one runs', async () => {
-    const second = startOtherAgent(chaos, { name: 'second', statePath: copyState('copy') })
-    expect(await second.exited).toEqual({ code: 3, signal: null })
-    expect(second.said()).toContain(`another agent (pid ${chaos.product.agent.pid}) works on the state folder`)
-  })
 })
 
 describe('of an agent and its copy, one works and the other is refused', () => {
@@ -98,17 +92,6 @@ describe('of an agent and its copy, one works and the other is refused', () => {
     await expectExactSuccess(jobId, truth)
     const later = await chaos.launchSynthetic()
     await expectExactSuccess(later.jobId, later.truth)
-  })
-
-  test('when the copy connects first: the agent that connects later is refused', async () => {
-    await chaos.product.agent.stop('SIGKILL')
-    const copy = copyState('copy')
-    const clone = startOtherAgent(chaos, { name: 'test-runner', statePath: copy, onOtherHost: true })
-    await waitFor('the copy to act', () => clone.said().includes('connected to the control plane and approved'))
-    chaos.product.startAgent()
-    await expectCloneShown(clone, chaos.product.agent)
-    const { jobId, truth } = await chaos.launchSynthetic()
-    await expectExactSuccess(jobId, truth)
   })
 })
 

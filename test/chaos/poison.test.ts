@@ -1,24 +1,20 @@
 import type { Socket } from 'node:net'
-import { MAX_PAYLOAD_BYTES, SUBPROTOCOL } from '@holdfast/protocol'
+import { SUBPROTOCOL } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RawAgent } from '../support/raw-agent.js'
 import { type AttackedProduct, startAttacked } from './kit/attacked.js'
 import { dialRaw, maskedFrame, networkOf, socketOf, streamFrame } from './kit/hostile.js'
-import { type Chance, seeded } from './kit/seed.js'
 
 /**
- * Point 17: while a good runner runs a job, strangers and an approved hostile runner send whatever they like. Their
- * connections are closed with the contract's reason; nobody else notices. Floods are in poison-floods.
+ * Point 17: while a good runner runs a job, strangers and an approved hostile runner send what harms. Their connections
+ * are closed with the contract's reason; nobody else notices. Floods are in poison-floods.
  */
-const FILE = 'test/chaos/poison.test.ts'
 let chaos: AttackedProduct
 
 beforeAll(async () => {
   chaos = await startAttacked()
 })
 afterAll(() => chaos.close())
-
-const deep = (open: string, close: string) => `${open.repeat(200_000)}${close.repeat(200_000)}`
 
 describe('a stranger', () => {
   const UPGRADE = [
@@ -39,32 +35,6 @@ describe('a stranger', () => {
     send(socket)
     await closed
   }
-
-  const bytesOf = (chance: Chance, length: number) => Buffer.from(Array.from({ length }, () => chance.between(0, 255)))
-
-  const nonsense = 'that sends any bytes, as TCP, after the upgrade and as messages, is turned away'
-  test(
-    nonsense,
-    seeded(FILE, nonsense, async (chance) => {
-      const url = socketOf(chaos.product)
-      await Promise.all(
-        Array.from({ length: 20 }, async (_, index) => {
-          const noise = bytesOf(chance, chance.between(200, 5000))
-          await endsAfter((socket) => socket.write(Buffer.concat([Buffer.from('\0\r\n\r\n'), noise])))
-          await endsAfter((socket) => {
-            socket.write(`${UPGRADE}\r\n\r\n`)
-            // The reserved bits of a first byte are never set.
-            socket.write(Buffer.concat([Buffer.from([0xf0 | (index & 0x0f)]), noise]))
-          })
-          const agent = RawAgent.dial(url)
-          await agent.next('challenge')
-          agent.raw(index % 2 === 0 ? noise : noise.toString('latin1'))
-          expect((await agent.waitForClose()).reason).toBe(index % 2 === 0 ? 'before_handshake' : 'bad_message')
-        }),
-      )
-      await chaos.expectUnharmed()
-    }),
-  )
 
   test('that sends an endless frame, endless fragments or too much before its hello is cut off', async () => {
     const filler = Buffer.alloc(60_000, 0x20)
@@ -95,24 +65,9 @@ describe('a stranger', () => {
     for (const agent of crowd) expect((await agent.waitForClose()).reason).toBe('too_large')
     await chaos.expectUnharmed()
   })
-
-  test('that never finishes its handshake does not keep out others', async () => {
-    const slow = await Promise.all(
-      Array.from({ length: 100 }, async (_, index) => {
-        const socket = await dialRaw(chaos.product)
-        socket.write(index % 2 === 0 ? UPGRADE : `${UPGRADE}\r\n\r\n`)
-        return socket
-      }),
-    )
-    const agent = await chaos.hostile.connect()
-    await chaos.expectUnharmed()
-    await agent.leave()
-    for (const socket of slow) socket.destroy()
-  })
 })
 
 describe('an approved runner', () => {
-  const huge = () => ({ type: 'status', running_jobs: 2 ** 53, max_jobs: 1, draining: false, spool_bytes: 0, clock: 0 })
   const otherJob = () => ({ job_id: chaos.good.jobId, run_id: chaos.good.runId })
   const endRecord = () => ({
     run_id: chaos.good.runId,
@@ -127,26 +82,6 @@ describe('an approved runner', () => {
     events: { length: 0, sha256: '0'.repeat(64), dropped: 0, errors: 0, plugin_seen: true },
   })
   const POISONS: Readonly<Record<string, [(agent: RawAgent, epoch: number) => void, string]>> = {
-    'wrong types': [(agent) => agent.raw('{"type":"status","running_jobs":"many"}'), 'bad_message'],
-    'an unknown message': [(agent) => agent.raw('{"type":"launch"}'), 'bad_message'],
-    'a number past the exact ones': [(agent) => agent.raw(JSON.stringify(huge())), 'bad_message'],
-    'arrays 200,000 deep': [(agent) => agent.raw(deep('[', ']')), 'bad_message'],
-    'a truncated frame': [(agent) => agent.raw(Buffer.from([1, 0, 0])), 'bad_frame'],
-    'an offset of 2^63': [
-      (agent, epoch) => {
-        const frame = streamFrame(epoch, 1, 0, Buffer.from('x'))
-        frame.writeBigUInt64BE(2n ** 63n, 16)
-        agent.raw(frame)
-      },
-      'bad_frame',
-    ],
-    'a payload over the limit': [
-      (agent, epoch) => {
-        const frame = streamFrame(epoch, 1, 0, Buffer.alloc(MAX_PAYLOAD_BYTES))
-        agent.raw(Buffer.concat([frame, Buffer.alloc(1)]))
-      },
-      'too_large',
-    ],
     'output for the job of another runner': [
       (agent, epoch) => agent.raw(streamFrame(epoch, chaos.good.jobId, 0, Buffer.from('forged\n'))),
       'not_yours',

@@ -198,13 +198,6 @@ describe.concurrent('a process that a playbook leaves', () => {
     await job.isThere(count)
     expect(await job.end()).toMatchObject({ status: 'success', status_reason: null, detail: null })
   })
-
-  test('a task that runs kill 0 ends its playbook, and the job says by which signal', async () => {
-    const script = (token: string) => `python3 stay.py ${token} daemon ${QUIET}; kill 0`
-    const job = await launch(script, { count: 1 })
-    const reason = 'ansible-playbook was ended by SIGTERM'
-    expect(await job.end()).toMatchObject({ status: 'failed', status_reason: reason })
-  })
 })
 
 describe('an agent that was away', () => {

@@ -74,21 +74,6 @@ describe('a runner that an admin revokes or removes while its playbook runs', ()
   )
 
   test(
-    'revoked, removed and approved again: the job goes on and ends with its real outcome',
-    async () => {
-      const { product } = chaos
-      const job = await launchGated()
-      await product.admin.post(`/runner/${await runnerId()}/revoke`)
-      await waitFor('the job to be abandoned', async () => (await status(job.jobId)) === 'abandoned')
-      await removeRunner(await runnerId())
-      await restartAgent()
-      await approveRunner(chaos, 'test-runner')
-      await expectRealOutcome(job)
-    },
-    PATIENCE_MS,
-  )
-
-  test(
     'revoked and reinstated: the runner keeps its job meanwhile, and the job goes on',
     async () => {
       const { product } = chaos

@@ -7,8 +7,6 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { type Figures, judgeGrowth } from './growth.js'
 import { judgeLog } from './judge.js'
 import { operationsOf } from './document.js'
-import { render } from './draft.js'
-import { gaps, lastLine } from './report.js'
 import { type Findings, fuzz } from './run.js'
 import type { Target } from './target.js'
 import { PATIENCE } from './wire.js'
@@ -160,17 +158,6 @@ test('a service without a fault is not, and what it answered is counted', async 
   expect(coverage.missing()).toEqual(['GET /thing 401', 'POST /thing 200', 'GET /thing/{id} 404'])
 })
 
-test('the same seed sends the same requests', async () => {
-  const sent: string[] = []
-  for (const round of [0, 1]) {
-    await fuzzed(answering(200, {}), {
-      note: (request) => (sent[round] = `${sent[round]}${render(request).toString('latin1')}`),
-    })
-  }
-  expect(sent[0]).toHaveLength(sent[1]?.length ?? 0)
-  expect(sent[0] === sent[1]).toBe(true)
-})
-
 describe('growth', () => {
   const MB = 1024 * 1024
   const samples = (name: keyof Figures, values: readonly number[]): Figures[] =>
@@ -186,38 +173,4 @@ describe('growth', () => {
   ])('of %s without bound is a fault', (name, values, problem) => {
     expect(judgeGrowth(samples(name, values), 10).join()).toMatch(problem)
   })
-
-  test.each<[keyof Figures, readonly number[]]>([
-    ['memory', [100, 300, 340, 350, 355].map((mb) => mb * MB)],
-    ['heap', [30, 60, 70, 72, 73].map((mb) => mb * MB)],
-    ['database', [1, 50, 100, 150, 200].map((mb) => mb * MB)],
-    ['descriptors', [40, 45, 38, 44, 41]],
-    ['uploads', [0, 2, 5, 7, 10]],
-  ])('of %s that ends, or that is what was asked for, is none', (name, values) => {
-    expect(judgeGrowth(samples(name, values), 10)).toEqual([])
-  })
-})
-
-test('the last line says how long nobody was answered, and how many requests had the largest bodies', async () => {
-  const waits = { worst: 41.6, count: 7, late: 3.2 }
-  let looks = 0
-  const look = () => {
-    looks += 1
-    return Promise.resolve(looks === 2 ? { worst: 61, count: 1, late: 3.2 } : waits)
-  }
-  const live = {
-    waits: () => Promise.resolve(waits),
-    look,
-    mainThread: () => ({ computed: looks * 10, waited: looks * 3 }),
-    close: () => undefined,
-  }
-  const findings = await fuzzed(answering(200, {}), { live })
-  expect(findings.live?.worst).toBe(41.6)
-  expect(gaps(findings)[0]).toMatch(
-    /^longest wait for \/live: 61 ms \(who asked was 3 ms late\); in this time the main thread of the control plane computed 10 ms, and waited 3 ms for a processor; under way: .+\((valid|near-valid|wild|largest)/,
-  )
-  expect(findings.kinds.get('largest')).toBeGreaterThan(0)
-  expect(lastLine(findings, 1)).toMatch(
-    /worst of 7 answers of \/live 42 ms \(who asked was up to 3 ms late\), \d+ requests \(\d+\.\d %\) had the largest bodies/,
-  )
 })

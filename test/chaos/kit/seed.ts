@@ -54,7 +54,7 @@ function hashOf(text: string): number {
 const DEFAULT_SEED = 1
 
 /** CHAOS_SEED: a number, or `random`; without it every run draws the same. */
-export function chosenSeed(environment: NodeJS.ProcessEnv = process.env): number {
+function chosenSeed(environment: NodeJS.ProcessEnv = process.env): number {
   const text = environment['CHAOS_SEED']
   if (text === undefined || text === '') return DEFAULT_SEED
   if (text === 'random') return Math.floor(Math.random() * 2 ** 31)
