@@ -1,11 +1,10 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product } from '../support/product.js'
 import { accessFaults } from './kit/axe.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person, newPerson, signInOn } from './kit/chromium.js'
+import { startScene } from './kit/scene.js'
 
-/** The pages for admins in a real browser, and what holds for every page. One product and one browser for all. */
-const MARKUP = '<img src=x onerror=alert(1)><script>alert(2)</script>'
 const SECRET = 'the secret of the switch in rack 4'
 const PASSWORD = 'a good password of olga'
 const FORM = `name: Deploy
@@ -44,24 +43,15 @@ let admin: Person
 let page: Page
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({
-      config: CONFIG,
-      forms: { 'deploy.yml': FORM, ...WIZARD },
-      playbooks: { 'deploy.yml': '- hosts: localhost\n' },
-      controlPlane: { JOBS_LIST_SIZE: '77' },
-      withAgent: false,
-    }),
-  ])
-  admin = await newPerson(browser, product.address)
-  ;({ page } = admin)
-  await open('/users')
-  await signInOn(page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await product?.close()
+  const scene = await startScene({
+    config: CONFIG,
+    forms: { 'deploy.yml': FORM, ...WIZARD },
+    playbooks: { 'deploy.yml': '- hosts: localhost\n' },
+    controlPlane: { JOBS_LIST_SIZE: '77' },
+    withAgent: false,
+  })
+  ;({ product, browser, admin, page } = scene)
+  return scene.close
 })
 
 const open = (path: string, at: Page = page) => at.goto(`${product.address}${path}`)
@@ -247,22 +237,6 @@ describe('every admin page', () => {
     }
   })
 
-  test("shows the control plane's texts as texts", async () => {
-    const filled = (body: string) =>
-      JSON.stringify(JSON.parse(body), (key, value: unknown) =>
-        typeof value === 'string' && !/^(\d{4}-\d\d-\d\dT.*|id|theme)$/.test(value) && key !== 'id' ? MARKUP : value,
-      )
-    await product.admin.post('/credential', { name: 'router', password: SECRET })
-    await withAnswers(filled, async () => {
-      for (const path of ADMIN_PAGES) {
-        await open(path)
-        await page.getByText(MARKUP).first().waitFor()
-        expect(await page.evaluate('document.querySelectorAll("body img, body script, [onerror]").length')).toBe(0)
-      }
-    })
-    expect(await admin.faults()).toEqual([])
-  })
-
   test.each([
     ['light', 1180],
     // What a window of 1180 has at a zoom of 200 %.
@@ -361,22 +335,6 @@ test('a wizard shows one step at a time, and says at its fields what is wrong be
   await button('Next').click()
   await button('Launch').click()
   await page.getByRole('heading', { name: /^Job / }).waitFor()
-})
-
-test('new jobs do not move the list under who reads further down', async () => {
-  for (let job = 0; job < 6; job += 1) await product.launch('Deploy', { version: '1' })
-  await page.setViewportSize({ width: 1180, height: 240 })
-  await open('/jobs')
-  await page.getByRole('row').nth(4).waitFor()
-  const before = await page.getByRole('row').count()
-  await page.mouse.wheel(0, 200)
-  await expect.poll(() => page.evaluate('scrollY > 80')).toBe(true)
-  await product.launch('Deploy', { version: '2' })
-  await button('1 new job').waitFor()
-  expect(await page.getByRole('row').count()).toBe(before)
-  await button('1 new job').click()
-  await expect.poll(() => page.getByRole('row').count()).toBe(before + 1)
-  await page.setViewportSize({ width: 1180, height: 720 })
 })
 
 test('a page says when the control plane is away, and when the session is over, and goes on where it was', async () => {

@@ -1,10 +1,10 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { beforeAll, expect, test } from 'vitest'
+import { type Product } from '../support/product.js'
 import { type RunTask, runEvents } from '../support/run-events.js'
-import { ScriptedRunner } from '../support/scripted-runner.js'
+import type { ScriptedRunner } from '../support/scripted-runner.js'
 import { accessFaults } from './kit/axe.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person } from './kit/chromium.js'
+import { startScriptedScene } from './kit/scene.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 
 /** The comparison of a job with the last good run of its form. One product, one runner and one browser for all. */
@@ -26,23 +26,12 @@ const BAD: readonly RunTask[] = [
 
 let product: Product
 let runner: ScriptedRunner
-let browser: Browser
 let admin: Person
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({ withAgent: false, forms: { 'deploy.yml': FORM } }),
-  ])
-  runner = await ScriptedRunner.join(product, 'north')
-  admin = await newPerson(browser, product.address)
-  await admin.page.goto(product.address)
-  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await runner?.leave()
-  await product?.close()
+  const scene = await startScriptedScene({ forms: { 'deploy.yml': FORM } })
+  ;({ product, runner, admin } = scene)
+  return scene.close
 })
 
 async function run(tasks: readonly RunTask[], exit: number, values: object): Promise<number> {
@@ -81,13 +70,6 @@ test('a failed job says what is not as in the last good run', async () => {
   await page.getByRole('link', { name: 'The last good run' }).click()
   await page.getByText(`Compared with Job ${good},`).waitFor()
   expect(await admin.faults()).toEqual([])
-})
-
-test('a job that is not there says so', async () => {
-  const { page } = admin
-  await page.goto(`${product.address}/jobs/2/compare?with=999`)
-  await page.getByText('Not found').waitFor()
-  await page.getByRole('textbox', { name: 'Compare with job' }).waitFor()
 })
 
 test('the page is for everybody, also on small screens', async () => {

@@ -1,8 +1,9 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { beforeAll, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product } from '../support/product.js'
 import { accessFaults, accessFaultsInAllColors } from './kit/axe.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person, newPerson, signInOn } from './kit/chromium.js'
+import { startScene } from './kit/scene.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 import { gridAnswers } from './kit/grid-answers.js'
 
@@ -41,19 +42,15 @@ let browser: Browser
 let admin: Person
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({ config: CONFIG, forms: { 'check.yml': FORM }, playbooks: { 'check.yml': PLAYBOOK } }),
-  ])
-  await product.admin.post('/user', { username: 'olga', password: ADMIN_PASSWORD, groups: ['web'] })
+  const scene = await startScene({
+    config: CONFIG,
+    forms: { 'check.yml': FORM },
+    playbooks: { 'check.yml': PLAYBOOK },
+    users: { olga: ['web'] },
+  })
+  ;({ product, browser, admin } = scene)
   await product.waitForEnd(await product.launch('Check'))
-  admin = await newPerson(browser, product.address)
-  await open('/jobs')
-  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await product?.close()
+  return scene.close
 })
 
 const open = (path: string) => admin.page.goto(`${product.address}${path}`)

@@ -215,48 +215,6 @@ test('with the keyboard alone, and always seeing where one is, one signs in and 
   expect(await admin.faults()).toEqual([])
 })
 
-test('with the keyboard alone one aborts a job and lets a runner in', async () => {
-  const id = await product.launch('Hold')
-  await open('/jobs')
-  await page.getByRole('link', { name: 'Hold' }).first().waitFor()
-  await tabTo(String(id))
-  await press('Enter')
-  await page.getByRole('heading', { name: `Job ${id}` }).waitFor()
-  await page.getByRole('button', { name: 'Abort' }).waitFor()
-  await tabTo('Abort')
-  await press('Enter')
-  const dialog = page.getByRole('dialog')
-  await dialog.waitFor()
-  // Escape says no, and one is where one was.
-  await press('Escape')
-  await dialog.waitFor({ state: 'detached' })
-  await expect.poll(focused).toBe('Abort')
-  await press('Enter')
-  await dialog.waitFor()
-  const abort = dialog.getByRole('button', { name: 'Abort' })
-  await expect.poll(() => abort.evaluate((one) => one.matches(':focus-visible'))).toBe(true)
-  await press('Enter')
-  await dialog.waitFor({ state: 'detached' })
-  await page
-    .getByRole('main')
-    .getByText(/^\S?\s*Aborted$/)
-    .first()
-    .waitFor()
-
-  await open('/runners')
-  await page.getByText('I have compared it by eye').waitFor()
-  await tabTo('I have compared it by eye')
-  await press('Space')
-  await tabTo('Let it in')
-  await press('Enter')
-  await page
-    .getByRole('row')
-    .filter({ hasText: LONG.slice(0, 60) })
-    .getByText('Online')
-    .waitFor()
-  expect(await admin.faults()).toEqual([])
-})
-
 /** Every page that there is. */
 const pages = () => [
   '/jobs',

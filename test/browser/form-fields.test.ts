@@ -1,11 +1,12 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, CDPSession, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
-import { ScriptedRunner } from '../support/scripted-runner.js'
+import type { CDPSession, Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { type Product } from '../support/product.js'
+import type { ScriptedRunner } from '../support/scripted-runner.js'
 import { accessFaults } from './kit/axe.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person } from './kit/chromium.js'
+import { startScriptedScene } from './kit/scene.js'
 
 /** Fields that are more than one input: files that go up, and lists whose rows are forms. */
 const FORMS = {
@@ -53,22 +54,13 @@ fields:
 
 let product: Product
 let runner: ScriptedRunner
-let browser: Browser
 let admin: Person
 let page: Page
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([startChromium(), startProduct({ forms: FORMS, withAgent: false })])
-  runner = await ScriptedRunner.join(product, 'scripted')
-  admin = await newPerson(browser, product.address)
-  ;({ page } = admin)
-  await open('/forms')
-  await signInOn(page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await runner?.leave()
-  await product?.close()
+  const scene = await startScriptedScene({ forms: FORMS })
+  ;({ product, runner, admin, page } = scene)
+  return scene.close
 })
 
 const open = (path: string) => page.goto(`${product.address}${path}`)

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { covers } from '../interface/covers.js'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
-import { ScriptedRunner } from '../support/scripted-runner.js'
+import { type Product } from '../support/product.js'
 import { accessFaults } from './kit/axe.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person, newPerson, signInOn } from './kit/chromium.js'
+import { startScriptedScene } from './kit/scene.js'
 
 /** Files that are chosen in a step of a wizard and in the rows of a list, and those of the job that is run again. */
 const FORMS = {
@@ -40,26 +40,14 @@ const CONFIG = `roles:
 `
 
 let product: Product
-let runner: ScriptedRunner
 let browser: Browser
 let admin: Person
 let page: Page
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({ forms: FORMS, config: CONFIG, withAgent: false }),
-  ])
-  runner = await ScriptedRunner.join(product, 'scripted')
-  admin = await newPerson(browser, product.address)
-  ;({ page } = admin)
-  await open('/forms')
-  await signInOn(page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await runner?.leave()
-  await product?.close()
+  const scene = await startScriptedScene({ forms: FORMS, config: CONFIG })
+  ;({ product, browser, admin, page } = scene)
+  return scene.close
 })
 
 const open = (path: string) => page.goto(`${product.address}${path}`)

@@ -1,11 +1,11 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { beforeAll, expect, test } from 'vitest'
+import { type Product } from '../support/product.js'
 import { runEvents } from '../support/run-events.js'
-import { ScriptedRunner } from '../support/scripted-runner.js'
+import type { ScriptedRunner } from '../support/scripted-runner.js'
 import { workflowForm, workflowText } from '../support/workflow-text.js'
 import { accessFaults } from './kit/axe.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person } from './kit/chromium.js'
+import { startScriptedScene } from './kit/scene.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 
 /** The steps and nodes of a job that consists of other jobs. One product and one browser for all. */
@@ -26,44 +26,32 @@ const STEPS = JSON.stringify({
 
 let product: Product
 let runner: ScriptedRunner
-let browser: Browser
 let admin: Person
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({
-      config: CONFIG,
-      withAgent: false,
-      forms: { 'way.yml': workflowForm('way'), 'ask.yml': workflowForm('ask'), 'steps.yml': STEPS },
-      workflows: {
-        'ask.yml': workflowText('ask', {
-          build: { success: ['review'] },
-          review: {
-            approval: { title: 'Deploy?', message: 'Is the version <b>good</b>?', roles: ['default'], allowSelf: true },
-            success: ['live'],
-          },
-          live: {},
-        }),
-        'way.yml': workflowText('way', {
-          build: { success: ['check'], failure: ['tell'] },
-          check: { success: ['live'], failure: ['tell'] },
-          live: { always: ['clean'] },
-          tell: {},
-          clean: {},
-        }),
-      },
-    }),
-  ])
-  runner = await ScriptedRunner.join(product, 'north')
-  admin = await newPerson(browser, product.address)
-  await admin.page.goto(product.address)
-  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await runner?.leave()
-  await product?.close()
+  const scene = await startScriptedScene({
+    config: CONFIG,
+    forms: { 'way.yml': workflowForm('way'), 'ask.yml': workflowForm('ask'), 'steps.yml': STEPS },
+    workflows: {
+      'ask.yml': workflowText('ask', {
+        build: { success: ['review'] },
+        review: {
+          approval: { title: 'Deploy?', message: 'Is the version <b>good</b>?', roles: ['default'], allowSelf: true },
+          success: ['live'],
+        },
+        live: {},
+      }),
+      'way.yml': workflowText('way', {
+        build: { success: ['check'], failure: ['tell'] },
+        check: { success: ['live'], failure: ['tell'] },
+        live: { always: ['clean'] },
+        tell: {},
+        clean: {},
+      }),
+    },
+  })
+  ;({ product, runner, admin } = scene)
+  return scene.close
 })
 
 test('the graph of a workflow goes with the workflow, and leads to the job of each node', async () => {
@@ -118,33 +106,6 @@ test('the graph of a workflow goes with the workflow, and leads to the job of ea
   await page.getByRole('link', { name: `Job ${id}` }).waitFor()
   await page.getByRole('link', { name: 'Hosts and tasks' }).waitFor()
   expect(await page.getByRole('link', { name: 'Steps' }).count()).toBe(0)
-  expect(await admin.faults()).toEqual([])
-})
-
-test('the drawer of a node can be used while the rest of it is on its way', async () => {
-  const { page } = admin
-  runner.scripts.set('way/check.yml', {})
-  const id = await product.launch('way')
-  await runner.orderOf('way/build.yml')
-  await page.goto(`${product.address}/jobs/${id}/nodes`)
-  let goOn = () => {}
-  const held = new Promise<void>((resolve) => (goOn = resolve))
-  onTestFinished(() => page.unrouteAll())
-  await page.route('**/api/v2/job/*/node/*', async (route) => {
-    await held
-    await route.continue()
-  })
-  await page.getByRole('button', { name: /^check/ }).click()
-  const drawer = page.getByRole('dialog', { name: 'Step check' })
-  await drawer.getByText('Loading').waitFor({ state: 'attached' })
-  // The word appears slowly. It is looked at when it is half there.
-  const half = 'document.getAnimations().map((one) => { one.pause(); one.currentTime = 200 }).length'
-  expect(await page.evaluate(half)).toBeGreaterThan(0)
-  expect(await accessFaults(page)).toEqual([])
-  goOn()
-  await drawer.getByText('Loading').waitFor({ state: 'detached' })
-  await product.admin.post(`/job/${id}/abort`)
-  await product.waitForEnd(id)
   expect(await admin.faults()).toEqual([])
 })
 

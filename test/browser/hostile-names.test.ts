@@ -1,11 +1,11 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { beforeAll, expect, test } from 'vitest'
+import { type Product } from '../support/product.js'
 import { runEvents } from '../support/run-events.js'
 import { SOCKET_PATH } from '@holdfast/protocol'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
-import { ScriptedRunner } from '../support/scripted-runner.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import type { ScriptedRunner } from '../support/scripted-runner.js'
+import { type Person } from './kit/chromium.js'
+import { startScriptedScene } from './kit/scene.js'
 
 /** Whoever names a host, a task, a file, a label or a variable, or writes an output, makes no markup in the pages of others. */
 const EVIL = `<img src=x onerror="globalThis.evil=1"><a href="javascript:evil=1">x</a>'"\u202e\u2066&lt;`
@@ -43,23 +43,12 @@ const CONFIG = 'roles:\n  - {name: admin, groups: [local/admins]}\n  - {name: de
 
 let product: Product
 let runner: ScriptedRunner
-let browser: Browser
 let admin: Person
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({ config: CONFIG, forms: FORMS, playbooks: { 'evil.yml': '[]\n' }, withAgent: false }),
-  ])
-  runner = await ScriptedRunner.join(product, 'scripted')
-  admin = await newPerson(browser, product.address)
-  await open('/jobs')
-  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await runner?.leave()
-  await browser?.close()
-  await product?.close()
+  const scene = await startScriptedScene({ config: CONFIG, forms: FORMS, playbooks: { 'evil.yml': '[]\n' } })
+  ;({ product, runner, admin } = scene)
+  return scene.close
 })
 
 const open = (path: string) => admin.page.goto(`${product.address}${path}`)

@@ -1,9 +1,10 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
-import { ScriptedRunner } from '../support/scripted-runner.js'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product } from '../support/product.js'
+import type { ScriptedRunner } from '../support/scripted-runner.js'
 import { accessFaults } from './kit/axe.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person, newPerson, signInOn } from './kit/chromium.js'
+import { startScriptedScene } from './kit/scene.js'
 
 /** What one does to a job with the buttons of its page. Its playbooks are scripted, so a job runs as long as the test says. */
 const FORMS = {
@@ -66,22 +67,10 @@ let admin: Person
 let page: Page
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({ config: CONFIG, forms: FORMS, withAgent: false }),
-  ])
-  runner = await ScriptedRunner.join(product, 'scripted')
+  const scene = await startScriptedScene({ config: CONFIG, forms: FORMS, users: { wanda: ['watchers'] } })
+  ;({ product, runner, browser, admin, page } = scene)
   runner.scripts.set('hold.yml', { holds: true })
-  await product.admin.post('/user', { username: 'wanda', password: ADMIN_PASSWORD, groups: ['watchers'] })
-  admin = await newPerson(browser, product.address)
-  ;({ page } = admin)
-  await open('/jobs')
-  await signInOn(page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await runner?.leave()
-  await product?.close()
+  return scene.close
 })
 beforeEach(() => {
   runner.runs.length = 0
@@ -245,29 +234,5 @@ test('a step of a wizard goes on as soon as its last field is right, and each pa
     files: { long: 3 },
     more: { size: 'large', long: 4 },
   })
-  expect(await admin.faults()).toEqual([])
-})
-
-test('a list of jobs that has not changed is not sent again, and one that has, is', async () => {
-  const answers: number[] = []
-  page.on('response', (response) => void (/\/api\/v2\/job\?/.test(response.url()) && answers.push(response.status())))
-  await open('/jobs')
-  const rows = page.getByRole('row').filter({ hasText: 'Order' })
-  await rows.first().waitFor()
-  const before = await rows.count()
-  const banner = page.getByRole('banner')
-  await banner.getByRole('link', { name: 'Forms' }).click()
-  await page.getByRole('heading', { name: 'Forms' }).waitFor()
-  answers.length = 0
-  await banner.getByRole('link', { name: 'Jobs' }).click()
-  await expect.poll(() => answers).toContain(304)
-  expect(await rows.count()).toBe(before)
-
-  const id = await product.launch('Hold')
-  const row = page.getByRole('row').filter({ hasText: String(id) })
-  await row.getByText('about to start · on scripted').waitFor()
-  await product.admin.post(`/job/${id}/abort`)
-  await row.getByText('about to start').waitFor({ state: 'detached' })
-  expect(answers).toContain(200)
   expect(await admin.faults()).toEqual([])
 })

@@ -1,10 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
-import { ScriptedRunner } from '../support/scripted-runner.js'
+import { ADMIN_PASSWORD, type Product } from '../support/product.js'
+import type { ScriptedRunner } from '../support/scripted-runner.js'
 import { expectForEverybody } from './kit/for-everybody.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person, newPerson, signInOn } from './kit/chromium.js'
+import { startScriptedScene } from './kit/scene.js'
 
 /** What one does to jobs without leaving their list, and what one copies of them. A job of `Hold` runs until somebody aborts it. */
 const form = (name: string, playbook: string) => `name: ${name}
@@ -27,22 +28,15 @@ let admin: Person
 let page: Page
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({ config: CONFIG, forms: FORMS, withAgent: false }),
-  ])
-  runner = await ScriptedRunner.join(product, 'scripted')
+  const scene = await startScriptedScene({
+    config: CONFIG,
+    forms: FORMS,
+    users: { wanda: ['watchers'] },
+    browserSettings: { permissions: ['clipboard-read', 'clipboard-write'] },
+  })
+  ;({ product, runner, browser, admin, page } = scene)
   runner.scripts.set('hold.yml', { holds: true })
-  await product.admin.post('/user', { username: 'wanda', password: ADMIN_PASSWORD, groups: ['watchers'] })
-  admin = await newPerson(browser, product.address, { permissions: ['clipboard-read', 'clipboard-write'] })
-  ;({ page } = admin)
-  await open('/jobs')
-  await signInOn(page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await runner?.leave()
-  await product?.close()
+  return scene.close
 })
 
 const open = (path: string, on = page) => on.goto(`${product.address}${path}`)

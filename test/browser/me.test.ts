@@ -1,8 +1,8 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
-import { ScriptedRunner } from '../support/scripted-runner.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { type Product } from '../support/product.js'
+import { type Person } from './kit/chromium.js'
+import { startScriptedScene } from './kit/scene.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 
 /** What people choose for their browser on the page of their account. One product and one browser for all. */
@@ -14,34 +14,21 @@ fields: []
 `
 
 let product: Product
-let runner: ScriptedRunner
-let browser: Browser
 let ada: Person
 let page: Page
 let job: number
 
 beforeAll(async () => {
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({
-      forms: { 'say.yml': FORM },
-      playbooks: { 'say.yml': '- hosts: localhost\n' },
-      withAgent: false,
-    }),
-  ])
-  runner = await ScriptedRunner.join(product, 'scripted')
-  runner.scripts.set('say.yml', { output: 'one line\n' })
+  const scene = await startScriptedScene({
+    forms: { 'say.yml': FORM },
+    playbooks: { 'say.yml': '- hosts: localhost\n' },
+    browserSettings: { timezoneId: 'Asia/Tokyo' },
+  })
+  ;({ product, admin: ada, page } = scene)
+  scene.runner.scripts.set('say.yml', { output: 'one line\n' })
   job = await product.launch('Say')
   await product.waitForEnd(job)
-  ada = await newPerson(browser, product.address, { timezoneId: 'Asia/Tokyo' })
-  ;({ page } = ada)
-  await open('/me')
-  await signInOn(page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await runner?.leave()
-  await product?.close()
+  return scene.close
 })
 
 const open = (path: string, at: Page = page) => at.goto(`${product.address}${path}`)

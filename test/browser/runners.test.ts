@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { SOCKET_PATH } from '@holdfast/protocol'
 import { GATED_FORM, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { ADMIN_PASSWORD, type Product } from '../support/product.js'
 import { type AgentIdentity, RawAgent, newIdentity } from '../support/raw-agent.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person, newPerson, signInOn } from './kit/chromium.js'
+import { startScene } from './kit/scene.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 
 /** The pages of the runners. One product with a real agent, and one browser, for all. */
@@ -28,23 +29,16 @@ let folder: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-gates-'))
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({
-      forms: { 'gated.yml': GATED_FORM },
-      playbooks: { 'gated.yml': gatedPlaybook(folder, 1) },
-      agent: { RTE_MAX_JOBS: '7' },
-    }),
-  ])
-  admin = await newPerson(browser, product.address)
-  ;({ page } = admin)
-  await open('/runners')
-  await signInOn(page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await product?.close()
-  rmSync(folder, { recursive: true, force: true })
+  const scene = await startScene({
+    forms: { 'gated.yml': GATED_FORM },
+    playbooks: { 'gated.yml': gatedPlaybook(folder, 1) },
+    agent: { RTE_MAX_JOBS: '7' },
+  })
+  ;({ product, browser, admin, page } = scene)
+  return async () => {
+    await scene.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
 
 const open = (path: string, at: Page = page) => at.goto(`${product.address}${path}`)
@@ -90,23 +84,6 @@ test('the name of a runner leads to its page: its facts, what runs there, and wh
   await ended.getByRole('link', { name: String(id) }).click()
   await heading(`Job ${id}`).waitFor()
   expect(await admin.faults()).toEqual([])
-})
-
-test('an admin changes how many jobs a runner may run at once, and goes back to what its agent says', async () => {
-  const { id } = (await runnerOf('test-runner', 'approved')) ?? { id: 0 }
-  const stored = async () => (await product.admin.get<RunnerOfList>(`/runner/${id}`)).max_jobs
-  await open(`/runners/${id}`)
-  const most = page.getByLabel('Most jobs at once')
-  expect(await most.inputValue()).toBe('7')
-  await most.fill('2')
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('The limit was changed.').waitFor()
-  await expect.poll(() => fact('Running jobs').innerText()).toBe('0 of 2')
-  expect(await stored()).toBe(2)
-  await page.getByRole('button', { name: 'As its agent says' }).click()
-  await expect.poll(() => fact('Running jobs').innerText()).toBe('0 of 7')
-  await expect.poll(() => most.inputValue()).toBe('7')
-  expect(await stored()).toBe(7)
 })
 
 test('an admin turns a runner off, revokes it, lets it in again and makes it the default on its page', async () => {
@@ -183,20 +160,6 @@ test('a process that continues the identity of a runner stands out, with its add
   expect(await admin.faults()).toEqual([])
 })
 
-test('a request that is denied on its page leads back to the list', async () => {
-  const west = await greet(newIdentity('west'))
-  await west.next('welcome')
-  const { id } = (await runnerOf('west', 'waiting')) ?? { id: 0 }
-  await open(`/runners/${id}`)
-  await page.getByRole('heading', { name: 'Asks to join' }).waitFor()
-  await page.getByRole('button', { name: 'Deny' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Deny' }).click()
-  await heading('Runners').waitFor()
-  expect(await runnerOf('west', 'waiting')).toBe(undefined)
-  await open(`/runners/${id}`)
-  await page.getByRole('alert').getByText('Not found').first().waitFor()
-})
-
 test('who is no admin is told that they may not see a runner', async () => {
   await product.admin.post('/user', { username: 'nora', password: ADMIN_PASSWORD, groups: [] })
   const nora = await newPerson(browser, product.address)
@@ -206,17 +169,6 @@ test('who is no admin is told that they may not see a runner', async () => {
   await nora.page.getByRole('alert').getByText('You may not see this').first().waitFor()
   expect(await nora.faults()).toEqual([])
   await nora.close()
-})
-
-test('a request from an address that no other runner has stands out', async () => {
-  const near = await greet(newIdentity('near'))
-  const far = await greet(newIdentity('far'), '127.0.0.8')
-  await Promise.all([near.next('welcome'), far.next('welcome')])
-  await open('/runners')
-  await page.getByText('No other runner was last seen at 127.0.0.8.').waitFor()
-  await page.getByRole('heading', { name: 'near' }).waitFor()
-  expect(await page.getByText('No other runner was last seen at').count()).toBe(1)
-  await Promise.all([near.leave(), far.leave()])
 })
 
 test('the pages of runners are for everybody', async () => {

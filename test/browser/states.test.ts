@@ -241,27 +241,3 @@ test('who is signed in at several places ends all the others at once', async () 
   expect(await first?.getByText('this browser', { exact: true }).count()).toBe(1)
   for (const person of people) await person.close()
 })
-
-test('a runner that was revoked is let in again, and a process that was refused as a copy is accepted', async () => {
-  const row = page.getByRole('row').filter({ hasText: 'scripted' })
-  const press = async (name: string) => {
-    await row.getByRole('button', { name, exact: true }).click()
-    await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
-  }
-  await open('/runners')
-  await press('Revoke')
-  await press('Let it in again')
-  await row.getByRole('button', { name: 'Revoke' }).waitFor()
-
-  await page.route(/\/api\/v2\/runner(\?.*)?$/, async (route) => {
-    const { records, ...list } = (await (await route.fetch()).json()) as { records: object[] }
-    const clone = { seen_at: new Date().toISOString(), host: 'elsewhere', ip: '10.0.0.9' }
-    await route.fulfill({ json: { ...list, records: records.map((runner) => ({ ...runner, clone })) } })
-  })
-  await page.reload()
-  await row.getByText('Another process used the identity of this runner').waitFor()
-  const asked = page.waitForRequest(/\/runner\/\d+\/accept$/)
-  await press('Accept the other process')
-  expect((await asked).method()).toBe('POST')
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-})

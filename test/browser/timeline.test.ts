@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Locator } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Locator } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
 import { gatedForm, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
-import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { type Product } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
 import { accessFaults } from './kit/axe.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person } from './kit/chromium.js'
+import { startScene } from './kit/scene.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 
 /** The timeline of a job, with real playbooks: bars, zoom, folded times, and what the job itself did. */
@@ -41,35 +42,28 @@ const CONFIG = `roles:
 
 let folder: string
 let product: Product
-let browser: Browser
 let admin: Person
 let site: number
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-gates-'))
-  ;[browser, product] = await Promise.all([
-    startChromium(),
-    startProduct({
-      config: CONFIG,
-      forms: {
-        'site.yml': form('Site'),
-        'asked.yml': form('Asked', 'approval: {message: Look, roles: [default], allowSelf: true}'),
-        'gated.yml': gatedForm('gated'),
-      },
-      playbooks: { 'site.yml': PLAYBOOK, 'gated.yml': gatedPlaybook(folder, 1) },
-      controlPlane: { RTE_LOST_SECONDS: '1' },
-    }),
-  ])
+  const scene = await startScene({
+    config: CONFIG,
+    forms: {
+      'site.yml': form('Site'),
+      'asked.yml': form('Asked', 'approval: {message: Look, roles: [default], allowSelf: true}'),
+      'gated.yml': gatedForm('gated'),
+    },
+    playbooks: { 'site.yml': PLAYBOOK, 'gated.yml': gatedPlaybook(folder, 1) },
+    controlPlane: { RTE_LOST_SECONDS: '1' },
+  })
+  ;({ product, admin } = scene)
   site = await product.launch('Site', { ansible_connection: 'local' })
   await product.waitForEnd(site)
-  admin = await newPerson(browser, product.address)
-  await admin.page.goto(product.address)
-  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
-})
-afterAll(async () => {
-  await browser?.close()
-  await product?.close()
-  if (folder) rmSync(folder, { recursive: true })
+  return async () => {
+    await scene.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
 
 const openTimeline = (id: number) => admin.page.goto(`${product.address}/jobs/${id}/timeline`)

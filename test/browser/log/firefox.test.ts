@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EMITTER } from '../../chaos/kit/chaos-product.js'
 import { type Load, SMALL_LOAD, SYNTHETIC_FORM, extravarsOf, truthOf } from '../../chaos/kit/load.js'
-import { storedOutput } from '../../support/exactness.js'
 import { type Product, startProduct } from '../../support/product.js'
 import { waitFor } from '../../support/wait.js'
 import { type FirefoxPage, signInAsAdmin, startFirefox } from '../kit/firefox.js'
-import { linesIn, linesSaid, readThrough, statusOf, waitForLine } from './log-window.js'
+import { linesIn, linesSaid, statusOf, waitForLine } from './log-window.js'
 
 /** The window on an output in the machine's own Firefox, which lays out very high elements in another way than chromium. */
 let product: Product
@@ -39,34 +37,6 @@ async function launch(name: string, load: Partial<Load>) {
   const jobId = await product.launch('synthetic', extravarsOf({ ...SMALL_LOAD, eventBytes: 0, ...load }, folder, name))
   return { jobId, truth: truthOf(folder, name) }
 }
-
-const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex')
-
-test('in Firefox a job is followed while the control plane is killed, who reads above stands still, and each byte is shown once', async () => {
-  const { jobId, truth } = await launch('cut', { steps: 1_500, gates: [501, 1_001] })
-  await page.goTo(`${product.address}/jobs/${jobId}`)
-  await waitForLine(page, (line) => line === 499)
-  await page.wheel('.log-scroller', -1_234)
-  const before = await waitForLine(page, (line) => line < 450)
-  truth.openGate(501)
-  await waitFor('the new lines', async () => (await linesSaid(page)) >= 1_000)
-  expect(await linesIn(page)).toEqual(before)
-  await page.evaluate(`document.querySelector('.log-scroller').focus()`)
-  await page.press('End')
-  await waitForLine(page, (line) => line === 999)
-
-  await product.controlPlane.stop('SIGKILL')
-  truth.openGate(1_001)
-  await waitFor('the page to say so', async () => (await statusOf(page)).includes('Not connected'))
-  await product.startControlPlane()
-  await waitFor('the end', async () => (await statusOf(page)).includes('All of the output'))
-  await waitForLine(page, (line) => line === 1_499)
-
-  const stored = await storedOutput(product, jobId)
-  expect(stored.equals(readFileSync(truth.outputPath))).toBe(true)
-  expect(sha256(await readThrough(page))).toBe(sha256(stored.toString()))
-  expect(page.problems()).toEqual([])
-})
 
 test('in Firefox a line beyond the highest element that it can lay out is shown, and stays while the output grows', async () => {
   const lines = Array.from({ length: 100_000 }, (_, line) => `ok: [web${line % 50}] ${line}\n`).join('')

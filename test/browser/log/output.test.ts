@@ -91,39 +91,6 @@ test('a job is followed while the control plane is killed: each byte is shown on
   await context.close()
 })
 
-test('a job is followed while the control plane and then the agent are killed in the middle of what it prints: shown is what is stored', async () => {
-  const { jobId, truth } = await launch('killed', { steps: 6_000, perSecond: 1_500, gates: [5_001] })
-  const { page, problems, context } = await openSignedIn(browser, product.address)
-  await page.goto(`${product.address}/jobs/${jobId}`)
-  await waitFor('the first lines', async () => (await linesSaid(page)) >= 500)
-  await product.controlPlane.stop('SIGKILL')
-  await waitFor('the page to say so', async () => (await statusOf(page)).includes('Not connected'))
-  await product.startControlPlane()
-  await waitFor('more lines', async () => (await linesSaid(page)) >= 2_000)
-
-  await product.agent.stop('SIGKILL')
-  await waitFor('all before the gate to be written', () => truth.waitsAt(5_001))
-  product.startAgent()
-  await waitFor('all before the gate', async () => (await linesSaid(page)) >= 5_000)
-  // Once more, both at once, while the rest is printed.
-  await Promise.all([product.controlPlane.stop('SIGKILL'), product.agent.stop('SIGKILL')])
-  truth.openGate(5_001)
-  await product.startControlPlane()
-  product.startAgent()
-  await waitFor('the end', async () => (await statusOf(page)).includes('All of the output'))
-  // Nobody touched the page: it followed to the last line.
-  await waitForLine(page, (line) => line === 5_999)
-  await page.getByRole('main').getByText('Successful').first().waitFor()
-  await page.getByText('complete: equal to what the runner wrote').waitFor()
-
-  const stored = await storedOutput(product, jobId)
-  expect(stored.equals(readFileSync(truth.outputPath))).toBe(true)
-  expect(truth.starts()).toBe(1)
-  expect(sha256(await readThrough(page))).toBe(sha256(stored.toString()))
-  expect(problems).toEqual([])
-  await context.close()
-})
-
 test('of a million lines a few requests bring the end, and only a window of them is on the page', async () => {
   const lines = Array.from({ length: 100_000 }, (_, line) => `ok: [web${line % 50}] ${line}\n`).join('')
   const { jobId, truth } = await launch('long', {
