@@ -8,6 +8,7 @@ import {
   WINDOW_PER_JOB_BYTES,
   encodeFrame,
 } from '@holdfast/protocol'
+import { endedWell } from '../support/end-record.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 /**
@@ -50,7 +51,6 @@ const hash = createHash('sha256')
 for (const frame of frames) hash.update(frame)
 const eventsLength = frames.reduce((sum, frame) => sum + frame.length, 0)
 const eventsSha256 = hash.digest('hex')
-const nothing = createHash('sha256').digest('hex')
 
 let order: JobOrder | null = null
 let next = 0
@@ -80,19 +80,8 @@ function sendWhatFits(): void {
 }
 
 function endRecord(runId: string): EndRecord {
-  const now = new Date().toISOString()
-  return {
-    run_id: runId,
-    cause: 'exited',
-    exit_code: 0,
-    signal: null,
-    message: null,
-    aborted: false,
-    started_at: now,
-    ended_at: now,
-    output: { length: 0, sha256: nothing, dropped_bytes: 0 },
-    events: { length: eventsLength, sha256: eventsSha256, dropped: 0, errors: 0, plugin_seen: true },
-  }
+  const events = { length: eventsLength, sha256: eventsSha256, dropped: 0, errors: 0, plugin_seen: true }
+  return { ...endedWell(runId, ''), events }
 }
 
 const agent = await RawAgent.join(address.replace(/^http/, 'ws') + SOCKET_PATH, newIdentity('emitter'), {

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { WINDOW_PER_JOB_BYTES } from '@holdfast/protocol'
 import { joinHostile, networkOf, streamFrame } from '../chaos/kit/hostile.js'
+import { endedWell } from '../support/end-record.js'
 import { startLiveProber } from '../support/live-prober.js'
 import { type Product, startProduct } from '../support/product.js'
 import type { RawAgent } from '../support/raw-agent.js'
@@ -83,24 +83,9 @@ async function sendAll(product: Product): Promise<Sent> {
   }
   const bytes = offset
   if (agent.closed) await dialAgain()
-  const now = new Date().toISOString()
-  const sha256 = createHash('sha256').digest('hex')
-  agent.say({
-    type: 'end',
-    job_id: order.job_id,
-    record: {
-      run_id: order.run_id,
-      cause: 'exited',
-      exit_code: 0,
-      signal: null,
-      message: null,
-      aborted: false,
-      started_at: now,
-      ended_at: now,
-      output: { length: 0, sha256, dropped_bytes: 0 },
-      events: { length: SENT_BYTES, sha256, dropped: 0, errors: 0, plugin_seen: true },
-    },
-  })
+  const record = endedWell(order.run_id, '')
+  const events = { ...record.events, length: SENT_BYTES }
+  agent.say({ type: 'end', job_id: order.job_id, record: { ...record, events } })
   if (agent.closed) throw new Error(`closed: ${agent.closed.text}`)
   return { jobId: order.job_id, bytes, connections: connections - 1, told }
 }

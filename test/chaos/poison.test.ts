@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { SUBPROTOCOL } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { endedWell } from '../support/end-record.js'
 import { RawAgent } from '../support/raw-agent.js'
 import { type AttackedProduct, startAttacked } from './kit/attacked.js'
 import { dialRaw, maskedFrame, networkOf, socketOf, streamFrame } from './kit/hostile.js'
@@ -69,25 +70,14 @@ describe('a stranger', () => {
 
 describe('an approved runner', () => {
   const otherJob = () => ({ job_id: chaos.good.jobId, run_id: chaos.good.runId })
-  const endRecord = () => ({
-    run_id: chaos.good.runId,
-    cause: 'exited',
-    exit_code: 0,
-    signal: null,
-    message: null,
-    aborted: false,
-    started_at: null,
-    ended_at: new Date().toISOString(),
-    output: { length: 0, sha256: '0'.repeat(64), dropped_bytes: 0 },
-    events: { length: 0, sha256: '0'.repeat(64), dropped: 0, errors: 0, plugin_seen: true },
-  })
   const POISONS: Readonly<Record<string, [(agent: RawAgent, epoch: number) => void, string]>> = {
     'output for the job of another runner': [
       (agent, epoch) => agent.raw(streamFrame(epoch, chaos.good.jobId, 0, Buffer.from('forged\n'))),
       'not_yours',
     ],
     'the end of the job of another runner': [
-      (agent) => agent.raw(JSON.stringify({ type: 'end', job_id: chaos.good.jobId, record: endRecord() })),
+      (agent) =>
+        agent.raw(JSON.stringify({ type: 'end', job_id: chaos.good.jobId, record: endedWell(chaos.good.runId, '') })),
       'not_yours',
     ],
     'a claim of the job of another runner': [(agent) => agent.say({ type: 'claimed', ...otherJob() }), 'not_yours'],

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { type SeenRequest, startFakeService } from './fake-service.js'
-import { type CliOptions, type CliResult, newQuickPerson } from './run-cli.js'
+import { afterAll, afterEach, beforeEach, onTestFinished } from 'vitest'
+import { type FakeService, type SeenRequest, startFakeService } from './fake-service.js'
+import { type CliOptions, type CliResult, type Person, newQuickPerson } from './run-cli.js'
 
 /** What a control plane answers, by method and path: `GET /runner`. A function makes the answer of the request. */
 export type Answers = Readonly<Record<string, unknown>>
@@ -15,6 +15,18 @@ export interface Script {
   changes(): readonly (string | readonly [string, unknown])[]
   /** All requests. */
   readonly seen: readonly SeenRequest[]
+}
+
+/** A fake control plane for all tests of a file, which each of them finds as a new one, and a script with its token. */
+export async function serviceOfFile(): Promise<{ readonly service: FakeService; readonly person: Person }> {
+  const service = await startFakeService()
+  const person = {} as Person
+  beforeEach(() => {
+    Object.assign(person, newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address }))
+  })
+  afterEach(() => service.reset())
+  afterAll(() => service.stop())
+  return { service, person }
 }
 
 /** A time without a zone is the same text everywhere. */

@@ -1,7 +1,7 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { waitFor } from '../support/wait.js'
-import { type FakeJob, type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newQuickPerson } from './run-cli.js'
+import { type FakeJob } from './fake-service.js'
+import { serviceOfFile } from './answering.js'
 
 const ESCAPE = '\u001b'
 const APPROVAL = {
@@ -18,14 +18,7 @@ const APPROVAL = {
   forced: false,
 }
 
-let service: FakeService
-let person: Person
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
-})
+const { service, person } = await serviceOfFile()
 
 const waiting = (changes: Partial<FakeJob> = {}) =>
   service.addJob({ status: 'approve', approval: APPROVAL, output: Buffer.from('APPROVE [Deploy web-1]\n'), ...changes })

@@ -1,17 +1,10 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { localTime } from '../../control-plane/src/cli/show/time.js'
-import { type FakeService, startFakeService } from './fake-service.js'
-import { type CliOptions, newQuickPerson } from './run-cli.js'
+import { type CliOptions } from './run-cli.js'
+import { serviceOfFile } from './answering.js'
 
-let service: FakeService
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-})
-
-const run = (args: readonly string[], options: CliOptions = {}) =>
-  newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address }).run(['audit', ...args], options)
+const { service, person } = await serviceOfFile()
+const run = (args: readonly string[], options: CliOptions = {}) => person.run(['audit', ...args], options)
 
 const TIME = '2026-11-20T08:00:00.000Z'
 const HASH = 'a'.repeat(64)

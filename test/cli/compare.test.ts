@@ -1,16 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
-import { beforeEach, expect, it, onTestFinished } from 'vitest'
-import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newQuickPerson } from './run-cli.js'
+import { expect, it } from 'vitest'
+import { serviceOfFile } from './answering.js'
 
-let service: FakeService
-let person: Person
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
-})
+const { service, person } = await serviceOfFile()
 
 const time = '2026-01-01T00:00:00.000Z'
 const head = (id: number, status: string) => ({

@@ -57,6 +57,8 @@ export interface FakeService {
   /** Stops answering and breaks every connection, as a restart does; `start` listens on the same port again. */
   stop(): Promise<void>
   start(): Promise<void>
+  /** Forgets everything, as a new one does. */
+  reset(): void
 }
 
 export const PASSWORD = 'correct horse battery'
@@ -115,6 +117,13 @@ export async function startFakeService(): Promise<FakeService> {
       firstGood = pair + 1
     },
     openStreams: () => streams.size,
+    reset() {
+      service.seen.length = 0
+      service.usedTwice.length = 0
+      service.jobs.clear()
+      service.override = null
+      service.breaksDownloads = false
+    },
     async stop() {
       const stopping = server
       server = null

@@ -1,16 +1,8 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newQuickPerson } from './run-cli.js'
+import { describe, expect, it } from 'vitest'
+import { serviceOfFile } from './answering.js'
 
 /** What people read of forms, as a service tells it. */
-let service: FakeService
-let person: Person
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
-})
+const { service, person } = await serviceOfFile()
 
 /** A text that a terminal of 80 columns has no room for in one line. */
 const LONG = 'These are many words that are not cut off, however narrow the screen of a person is. '.repeat(2).trim()

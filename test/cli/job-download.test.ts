@@ -1,17 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newQuickPerson } from './run-cli.js'
+import { describe, expect, it } from 'vitest'
+import { serviceOfFile } from './answering.js'
 
-let service: FakeService
-let person: Person
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
-})
+const { service, person } = await serviceOfFile()
 
 const run = (...args: readonly string[]) => person.run(['job', ...args])
 

@@ -1,24 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import type { Client } from '@holdfast/client'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { Run } from '../../control-plane/src/cli/commands/common.js'
-import { answersOf } from '../../control-plane/src/cli/commands/job/launch/answers.js'
+import { describe, expect, it } from 'vitest'
 import { credentialNames } from '../../control-plane/src/cli/commands/job/launch/launch.js'
-import { withOptionsSaid } from '../../control-plane/src/cli/commands/job/launch/refused-values.js'
-import { RefusedError, UnreachableError, UsageError } from '../../control-plane/src/cli/errors.js'
-import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newQuickPerson } from './run-cli.js'
+import { UsageError } from '../../control-plane/src/cli/errors.js'
+import { serviceOfFile } from './answering.js'
 
-let service: FakeService
-let person: Person
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
-})
+const { service, person } = await serviceOfFile()
 
 const launch = (...args: readonly string[]) => person.run(['job', 'launch', 'Order', ...args])
 
@@ -88,17 +75,6 @@ describe('job launch', () => {
     expect(seenAt('/config/form')[0]?.query.get('name')).toBe('Order')
   })
 
-  it('with --print or --ask ends with exit code 5 when there is no such form', async () => {
-    service.override = () => ({ status: 200, body: answerOf() })
-    for (const option of ['--print', '--ask']) {
-      expect(await launch(option)).toEqual({
-        code: 5,
-        stdout: '',
-        stderr: 'holdfast: There is no form "Order" that you may launch.\n',
-      })
-    }
-  })
-
   it('with --ask needs a terminal', async () => {
     service.override = () => ({ status: 200, body: answerOf(FORM) })
     const { code, stderr } = await launch('--ask')
@@ -106,18 +82,6 @@ describe('job launch', () => {
     expect(stderr).toContain('--ask needs a terminal. Give the values with -e or --from-file.')
     expect(seenAt('/job')).toEqual([])
   })
-})
-
-it.each([
-  [true, false],
-  [false, true],
-])('questions need a terminal for the keys (%s) and one for the text (%s)', async (isTTY, isTerminal) => {
-  const client = { getForm: () => Promise.resolve(answerOf(FORM)) } as unknown as Client
-  const output = { isTerminal, color: false, columns: 80, write: () => Promise.resolve() }
-  const stdin = Object.assign(Readable.from([]), { isTTY }) as unknown as NodeJS.ReadStream
-  const run = { terminal: { environment: {}, stdin, stdout: output, stderr: output }, mayShowHelp: false, exitCode: 0 }
-  const args = { form: 'Order', ask: true, print: false }
-  await expect(answersOf(run as Run, client, args, {}, new Map())).rejects.toThrow(UsageError)
 })
 
 describe('a job that is given up', () => {
@@ -148,61 +112,6 @@ describe('names of credentials', () => {
 })
 
 describe('a launch whose values are refused', () => {
-  const refusal = (details: Record<string, unknown>) =>
-    new RefusedError('No.', 422, 'refused', { sentence: 'No.', details })
-  /** The message of a launch that is refused, and how often its form was read. */
-  async function said(error: Error, form: () => Promise<object> = () => Promise.resolve(answerOf(FORM))) {
-    let read = 0
-    const client = {
-      getForm() {
-        read += 1
-        return form()
-      },
-    } as unknown as Client
-    const launched = withOptionsSaid(
-      client,
-      () => Promise.resolve('Order'),
-      () => Promise.reject(error),
-    )
-    const caught: unknown = await launched.catch((one: unknown) => one)
-    return { caught, message: (caught as Error).message, read }
-  }
-
-  it('says the options of each field that has some, also in the rows of a list', async () => {
-    const error = refusal({ missing: ['size', 'pin'], rowErrors: { disks: [{ index: 3, invalid: ['kind'] }] } })
-    const { caught, message } = await said(error)
-    expect(message.split('\n')).toEqual([
-      'No.',
-      '  size: a value is needed (options: S, M)',
-      '  pin: a value is needed',
-      '  disks[3].kind: this value is not accepted (options: ssd, tape)',
-    ])
-    expect(caught).toMatchObject({ status: 422, code: 'refused', refusal: error.refusal })
-  })
-
-  it('says the refusal without options when its form cannot be read', async () => {
-    const error = refusal({ missing: ['size'] })
-    const away = () => Promise.reject(new UnreachableError('away'))
-    expect((await said(error, away)).message).toBe('No.\n  size: a value is needed')
-    expect((await said(error, () => Promise.resolve(answerOf()))).message).toBe('No.\n  size: a value is needed')
-    const bug = new TypeError('a bug')
-    expect((await said(error, () => Promise.reject(bug))).caught).toBe(bug)
-  })
-
-  it.each([
-    ['no details', new RefusedError('No.', 403, null)],
-    ['other details', refusal({ busy: ['a'] })],
-    ['another error', new UnreachableError('away')],
-  ])('is left as it is where it has %s, and the form is not read', async (_what, error) => {
-    expect(await said(error)).toMatchObject({ caught: error, read: 0 })
-  })
-
-  it('gives the answer when nothing is refused', async () => {
-    const nothing = {} as Client
-    const name = () => Promise.reject(new Error('nobody asks for the name'))
-    expect(await withOptionsSaid(nothing, name, () => Promise.resolve({ id: 1 }))).toEqual({ id: 1 })
-  })
-
   it('of a relaunch reads the name of the form from its job, without the output', async () => {
     service.addJob({ form: 'Order', status: 'failed' })
     service.override = ({ path, method }) => {

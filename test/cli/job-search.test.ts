@@ -1,17 +1,10 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type FakeService, startFakeService } from './fake-service.js'
-import { type CliOptions, newQuickPerson } from './run-cli.js'
+import { describe, expect, it } from 'vitest'
+import { type CliOptions } from './run-cli.js'
+import { serviceOfFile } from './answering.js'
 
 /** What `job search` and `job output` show of the output of a job. */
-let service: FakeService
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-})
-
-const run = (args: readonly string[], options: CliOptions = {}) =>
-  newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address }).run(['job', ...args], options)
+const { service, person } = await serviceOfFile()
+const run = (args: readonly string[], options: CliOptions = {}) => person.run(['job', ...args], options)
 
 describe('job search', () => {
   /** Has the service find these hits in an output: by each answer, those of one second. */

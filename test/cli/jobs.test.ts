@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type FakeService, NOTHING_ELSE, jobRecord as fakeRecord, startFakeService } from './fake-service.js'
-import { type Person, newQuickPerson } from './run-cli.js'
+import { describe, expect, it } from 'vitest'
+import { NOTHING_ELSE, jobRecord as fakeRecord } from './fake-service.js'
+import { serviceOfFile } from './answering.js'
 
 const ESCAPE = '\u001b'
 const APPROVAL = {
@@ -17,14 +17,7 @@ const APPROVAL = {
   forced: false,
 }
 
-let service: FakeService
-let person: Person
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
-})
+const { service, person } = await serviceOfFile()
 
 describe('job launch', () => {
   it('lets later variables replace earlier ones', async () => {

@@ -1,17 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type FakeJob, type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newQuickPerson } from './run-cli.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type FakeJob } from './fake-service.js'
+import { serviceOfFile } from './answering.js'
 
-let service: FakeService
-let person: Person
+const { service, person } = await serviceOfFile()
 let job: FakeJob
-
-beforeEach(async () => {
-  service = await startFakeService()
-  onTestFinished(() => service.stop())
-  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+beforeEach(() => {
   job = service.addJob({ status: 'failed' })
 })
 

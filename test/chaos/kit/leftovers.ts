@@ -20,7 +20,7 @@ export async function leftOf(product: Product, jobId: number, word: string | nul
 }
 
 /** A process of the product that has stopped itself by a rule; null when there is none. */
-export function findStopped(product: Product): number | null {
+function findStopped(product: Product): number | null {
   return processesOfFolder(product.folder).find((one) => stateOf(one) === 'T') ?? null
 }
 

@@ -3,12 +3,7 @@ import { expect, test } from 'vitest'
 import { createFolds, headerOf, sectionsOfHeaders, type Section } from '../../../control-plane/web/src/log/folds.js'
 import { createHits, spansOf } from '../../../control-plane/web/src/log/find.js'
 import { createLogWindow, MAX_SPACE } from '../../../control-plane/web/src/log/window.js'
-import {
-  createFenwickTree,
-  createPlainRows,
-  createWrappedRows,
-  rowsOfText,
-} from '../../../control-plane/web/src/log/wrap.js'
+import { createPlainRows, createWrappedRows } from '../../../control-plane/web/src/log/wrap.js'
 
 /** Plays and tasks in lines, in order. */
 const outlines = fc
@@ -62,36 +57,6 @@ test('headings are found in the text, and nothing else is one', () => {
   expect(headerOf(3, 'RUNNING HANDLER [restart] ***')?.kind).toBe('task')
   expect(headerOf(3, '  TASK [x] ***')).toBeNull()
   expect(headerOf(3, 'ok: [TASK [x] ***]')).toBeNull()
-})
-
-test('a tree of sums gives what adding up gives, whatever is set and appended', () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 40 }),
-      fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 50 })), { maxLength: 20 }),
-      (values, changes) => {
-        const list = [...values]
-        const tree = createFenwickTree(values)
-        for (const [draw, value] of changes) {
-          if (draw % 3 === 0 || list.length === 0) {
-            list.push(value)
-            tree.push(value)
-          } else {
-            list[draw % list.length] = value
-            tree.set(draw % list.length, value)
-          }
-        }
-        const before = (at: number) => list.slice(0, at).reduce((sum, value) => sum + value, 0)
-        expect(tree.total).toBe(before(list.length))
-        for (let at = 0; at <= list.length; at += 1) expect(tree.before(at)).toBe(before(at))
-        for (let sum = 0; sum < tree.total; sum += 1) {
-          const place = tree.find(sum)
-          expect(before(place) <= sum && sum < before(place + 1)).toBe(true)
-        }
-      },
-    ),
-    { seed: 32, numRuns: 60 },
-  )
 })
 
 /** A log of blocks of the same number of lines, each line with its rows. */
@@ -211,13 +176,6 @@ test('the top line stands still when the rows of lines above become known, and w
     ),
     { seed: 35, numRuns: 100 },
   )
-})
-
-test('rows of text are counted in cells', () => {
-  expect(rowsOfText('', 10)).toEqual({ rows: 1, isSure: true })
-  expect(rowsOfText('x'.repeat(20), 10)).toEqual({ rows: 2, isSure: true })
-  expect(rowsOfText('x'.repeat(21), 10)).toEqual({ rows: 3, isSure: true })
-  expect(rowsOfText('日本語日本語', 10)).toEqual({ rows: 2, isSure: false })
 })
 
 test('hits are gone through in order, around the ends, whenever they were found', () => {

@@ -18,7 +18,7 @@ export interface FenwickTree {
 }
 
 /** Makes a tree of values, none of them negative. */
-export function createFenwickTree(values: Iterable<number> = []): FenwickTree {
+function createFenwickTree(values: Iterable<number> = []): FenwickTree {
   const list: number[] = []
   const sums: number[] = [0]
   let total = 0
