@@ -110,74 +110,41 @@ function networkFaults(): FaultKind[] {
 }
 
 function processFaults(): FaultKind[] {
+  const [program, operation] = [PROGRAMS.agent, 'rename'] as const
+  const claim = { program, operation, path: '*/spool/jobs/*' } as const
+  const removal = { program, operation, path: '*/spool/trash/*' } as const
   return [
-    {
-      name: 'kill control plane',
-      weight: 3,
-      inject: async ({ lives }) => {
-        lives.kill('control plane', 'SIGKILL')
-      },
-    },
-    {
-      name: 'stop control plane',
-      weight: 1,
-      inject: async ({ lives }) => {
-        lives.kill('control plane', 'SIGTERM')
-      },
-    },
-    {
-      name: 'kill agent',
-      weight: 3,
-      inject: async ({ lives }) => {
-        lives.kill('agent', 'SIGKILL')
-      },
-    },
-    {
-      name: 'stop agent',
-      weight: 1,
-      inject: async ({ lives }) => {
-        lives.kill('agent', 'SIGTERM')
-      },
-    },
-    {
-      name: 'kill both',
-      weight: 1,
-      inject: async ({ lives }) => {
-        lives.kill('agent', 'SIGKILL')
-        lives.kill('control plane', 'SIGKILL')
-      },
-    },
+    killing('kill control plane', 3, 'SIGKILL', 'control plane'),
+    killing('stop control plane', 1, 'SIGTERM', 'control plane'),
+    killing('kill agent', 3, 'SIGKILL', 'agent'),
+    killing('stop agent', 1, 'SIGTERM', 'agent'),
+    killing('kill both', 1, 'SIGKILL', 'agent', 'control plane'),
     {
       name: 'freeze',
       weight: 2,
       inject: ({ lives, chance }) => lives.freeze(chance.pick(['agent', 'control plane']), drawn(chance)),
     },
     { name: 'kill supervisor', weight: 1, inject: killSupervisor },
-    ruleFault(
-      'kill before claim',
-      1,
-      { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/jobs/*' },
-      'kill-before',
-    ),
-    ruleFault(
-      'kill after claim',
-      1,
-      { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/jobs/*' },
-      'kill-after',
-    ),
-    ruleFault(
-      'kill before removal',
-      1,
-      { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/trash/*' },
-      'kill-before',
-    ),
-    ruleFault(
-      'kill after removal',
-      1,
-      { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/trash/*' },
-      'kill-after',
-    ),
+    ruleFault('kill before claim', 1, claim, 'kill-before'),
+    ruleFault('kill after claim', 1, claim, 'kill-after'),
+    ruleFault('kill before removal', 1, removal, 'kill-before'),
+    ruleFault('kill after removal', 1, removal, 'kill-after'),
   ]
+}
+
+function killing(
+  name: string,
+  weight: number,
+  signal: 'SIGKILL' | 'SIGTERM',
+  ...victims: readonly ('agent' | 'control plane')[]
+): FaultKind {
+  return {
+    name,
+    weight,
+    async inject({ lives }) {
+      for (const victim of victims) lives.kill(victim, signal)
+    },
+  }
 }
 
 function diskFaults(): FaultKind[] {
