@@ -293,7 +293,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
     changed: 400,
   },
   ADMIN_USERNAME: { given: 'root', look: async (server) => adminOf(server), usual: 'admin', changed: 'root' },
-  ADMIN_PASSWORD: { file: 'cli/serve.test.ts', title: 'a first admin with a short password gives exit code 2' },
+  ADMIN_PASSWORD: { file: 'cli/serve.test.ts', title: "ADMIN_PASSWORD: 'short'" },
   LAUNCH_VALIDATION: { given: 'off', look: (server) => statusOf(launch(server, 'open', {})), usual: 422, changed: 200 },
   LAUNCH_UNKNOWN_FIELDS: {
     file: 'api/interface/contract-words.test.ts',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
-import { type AtTerminal, startAtTerminal } from './terminal.js'
+import { type AtTerminal, askAt, launchedBy } from './terminal.js'
 
 /** Optional fields of every type are left empty at a real pseudo-terminal: those without a default, and those with one. */
 const head = (name: string) => `name: ${name}\ntype: ansible\nplaybook: x.yml\nroles: [default]\nfields:\n`
@@ -48,18 +48,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-function ask(form: string): AtTerminal {
-  const settings = { HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }
-  return startAtTerminal(settings, ['job', 'launch', form, '--ask'])
-}
-
+const ask = (form: string) => askAt(server, form)
 /** Which fields the job that was launched last has, with their values. */
 async function launched(cli: AtTerminal): Promise<Record<string, unknown>> {
-  expect(await cli.ended, cli.screen()).toMatchObject({ code: 0 })
-  const { body } = await server.call('GET', '/job', { token: server.admin })
-  const [last] = body.records as { id: number }[]
-  const job = await server.call('GET', `/job/${last?.id}`, { token: server.admin })
-  const values = Object.entries(job.body.extravars as Record<string, unknown>)
+  const values = Object.entries(await launchedBy(cli, server))
   return Object.fromEntries(values.filter(([name]) => !name.includes('__') && name !== 'ansibleforms_user'))
 }
 

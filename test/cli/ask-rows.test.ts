@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.js'
 import { type TestServer, startServer } from '../api/server.js'
-import { type AtTerminal, startAtTerminal } from './terminal.js'
+import { type AtTerminal, askAt, launchedBy } from './terminal.js'
 
 /**
  * What the control plane computes inside of a row, at a real pseudo-terminal: choices that a source gives, values that
@@ -116,19 +116,8 @@ afterAll(async () => {
   await source.close()
 })
 
-function ask(form: string): AtTerminal {
-  const settings = { HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }
-  return startAtTerminal(settings, ['job', 'launch', form, '--ask'])
-}
-
-/** Extra variables of the job that was launched last. */
-async function launched(cli: AtTerminal): Promise<Record<string, unknown>> {
-  expect(await cli.ended, cli.screen()).toMatchObject({ code: 0 })
-  const { body } = await server.call('GET', '/job', { token: server.admin })
-  const [last] = body.records as { id: number }[]
-  const job = await server.call('GET', `/job/${last?.id}`, { token: server.admin })
-  return job.body.extravars as Record<string, unknown>
-}
+const ask = (form: string) => askAt(server, form)
+const launched = (cli: AtTerminal) => launchedBy(cli, server)
 
 describe('a row of job launch --ask', () => {
   it('offers the choices of a source, computes values, and shows what hangs on them, also in rows of rows', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
-import { type AtTerminal, startAtTerminal } from './terminal.js'
+import { type AtTerminal, askAt, launchedBy } from './terminal.js'
 
 /** Each kind of question that `job launch --ask` has, at a real pseudo-terminal. */
 const KINDS = `name: Kinds
@@ -109,19 +109,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function ask(form: string, ...more: readonly string[]): AtTerminal {
-  const settings = { HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }
-  return startAtTerminal(settings, ['job', 'launch', form, '--ask', ...more])
-}
-
-/** Extra variables of the job that was launched last. */
-async function launched(cli: AtTerminal): Promise<Record<string, unknown>> {
-  expect(await cli.ended, cli.screen()).toMatchObject({ code: 0 })
-  const { body } = await server.call('GET', '/job', { token: server.admin })
-  const [last] = body.records as { id: number }[]
-  const job = await server.call('GET', `/job/${last?.id}`, { token: server.admin })
-  return job.body.extravars as Record<string, unknown>
-}
+const ask = (form: string, ...more: readonly string[]) => askAt(server, form, ...more)
+const launched = (cli: AtTerminal) => launchedBy(cli, server)
 
 describe('job launch --ask', () => {
   it('asks for long texts, YAML, numbers, ticks, several choices, times and what may be changed', async () => {

@@ -1,4 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
+import { expect } from 'vitest'
+import type { TestServer } from '../api/server.js'
 import { waitFor } from '../support/wait.js'
 import { type RunningCli, newPerson } from './run-cli.js'
 
@@ -26,4 +28,19 @@ export function startAtTerminal(environment: Readonly<Record<string, string>>, a
       for (const key of keys) running.process.stdin.write(key)
     },
   }
+}
+
+/** Starts the questions for a form, as an admin. */
+export function askAt(server: TestServer, form: string, ...more: readonly string[]): AtTerminal {
+  const settings = { HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }
+  return startAtTerminal(settings, ['job', 'launch', form, '--ask', ...more])
+}
+
+/** Extra variables of the job that a command has launched, once it has ended. */
+export async function launchedBy(cli: AtTerminal, server: TestServer): Promise<Record<string, unknown>> {
+  expect(await cli.ended, cli.screen()).toMatchObject({ code: 0 })
+  const { body } = await server.call('GET', '/job', { token: server.admin })
+  const [last] = body.records as { id: number }[]
+  const job = await server.call('GET', `/job/${last?.id}`, { token: server.admin })
+  return job.body.extravars as Record<string, unknown>
 }

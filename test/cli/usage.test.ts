@@ -53,8 +53,13 @@ it('says what to do when nobody answers, with exit code 3', async () => {
   expect(stderr).toMatch(/^holdfast: Cannot reach http:\/\/localhost:\d+: connection refused\. .*--server.*\n$/)
 })
 
-it('says how to sign in when nobody is signed in, with exit code 4', async () => {
-  const { code, stderr } = await newQuickPerson().run(['job', 'list', '--server', 'http://127.0.0.1:1/'])
+it('says how to sign in at the server of the option, which wins over the environment, with exit code 4', async () => {
+  const { code, stderr } = await newQuickPerson({ HOLDFAST_SERVER: 'http://other.example' }).run([
+    'job',
+    'list',
+    '--server',
+    'http://127.0.0.1:1/',
+  ])
   expect(code).toBe(4)
   expect(stderr).toContain('holdfast login --server http://127.0.0.1:1')
 })

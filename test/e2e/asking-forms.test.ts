@@ -4,15 +4,12 @@ import { join } from 'node:path'
 import mysql from 'mysql2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newQuickPerson } from '../cli/run-cli.js'
-import { startAtTerminal } from '../cli/terminal.js'
 import { covers } from '../interface/covers.js'
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.js'
 import { type MariadbServer, startMariadb } from '../support/mariadb.js'
 import { type Product, ROOT, startProduct } from '../support/product.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { VAULT_ROLE, type VaultStandIn, startVaultStandIn } from '../support/vault-stand-in.js'
-
-const [ENTER, DOWN, BACKSPACE] = ['\r', '\x1b[B', '\x7f']
 
 /** Forms after the patterns of production, filled in and launched: a storage system behind a real HTTP server. */
 const FOLDER = join(ROOT, 'test/e2e/asking-forms')
@@ -262,63 +259,4 @@ test('what it needs of the world is said of the whole folder, without a server',
       '',
     ],
   ])
-})
-
-test('the same forms are filled in at a terminal, with what the servers found', async () => {
-  const terminal = (form: string) =>
-    startAtTerminal({ HOLDFAST_TOKEN: product.admin.token, HOLDFAST_SERVER: product.address }, [
-      'job',
-      'launch',
-      form,
-      '--ask',
-      '--follow',
-    ])
-  const machine = terminal('New machine')
-  // Choices of the database, and those that hang on the answer.
-  await machine.at('site *', 'gent', ENTER)
-  await machine.at('network', ENTER)
-  await machine.at('name: gen005')
-  await machine.at('disks: 2 rows', ENTER)
-  await machine.at('Launch?', ENTER)
-  expect(await machine.ended, machine.screen()).toMatchObject({ code: 0 })
-  expect(machine.screen()).toContain('SHOWN')
-  expect(machine.screen()).not.toContain('hush-cmdb')
-
-  const volume = terminal('New volume')
-  // The list came in pages, and was made of them by jq.
-  await volume.at('Cluster *', DOWN, DOWN)
-  await volume.at('● gen1', ENTER)
-  await volume.at('Storage VM', DOWN)
-  await volume.at('● svm_b', ENTER)
-  await volume.at('name: gen_vol008')
-  await volume.at('tier', ENTER)
-  await volume.at('Size in GB', BACKSPACE.repeat(2), '200', ENTER)
-  await volume.at('must be at most 100')
-  await volume.at('Size in GB', BACKSPACE, ENTER)
-  await volume.at('exports: 1 rows', DOWN, ENTER)
-  await volume.at('client *', 'somewhere', ENTER)
-  await volume.at('client: a network')
-  await volume.at('client *', BACKSPACE.repeat(9), '10.7.0.0/16', ENTER)
-  await volume.at('access', DOWN, ENTER)
-  await volume.at('network: 10.7.0.0')
-  await volume.at('exports: 2 rows', ENTER)
-  await volume.at('retires: 2031-01')
-  await volume.at('Launch?', ENTER)
-  expect(await volume.ended, volume.screen()).toMatchObject({ code: 0 })
-  expect(volume.screen()).not.toMatch(/hush|4711/)
-  const { records } = await product.admin.get<{ records: { id: number }[] }>('/job')
-  const job = await product.admin.get<{ output: unknown }>(`/job/${records[0]?.id}?text=true`)
-  expect(shownIn(String(job.output))).toMatchObject({
-    volume: {
-      cluster: 'gen1',
-      svm: 'svm_b',
-      name: 'gen_vol008',
-      tier: 'gold',
-      size: 20,
-      exports: [
-        { client: '10.0.0.0/8', access: 'ro' },
-        { client: '10.7.0.0/16', access: 'rw', network: '10.7.0.0' },
-      ],
-    },
-  })
 })
