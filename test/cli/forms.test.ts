@@ -123,16 +123,6 @@ describe('form show', () => {
     ])
   })
 
-  it.each([
-    ['options', { type: 'enum', values: ['x'] }],
-    ['rules', { minLength: 2 }],
-    ['help', { help: 'as you like' }],
-  ])('has a column for %s only where a field has some', async (title, more) => {
-    const titles = (text: string) => text.split('\n').find((line) => line.startsWith('field'))
-    expect(titles(await show({ fields: [{ name: 'a' }, { name: 'b', ...more }] }))?.split(/ +/)).toContain(title)
-    expect(titles(await show({ fields: [{ name: 'a' }] }))).toMatch(/^field +type +needed +default +label$/)
-  })
-
   it('says when a form has no fields, and has no empty table before the steps of a wizard', async () => {
     expect(await show({ fields: [] })).toMatch(/\n\nNo fields\.\n$/)
     const subforms = [{ name: 'S', type: 'subform', fields: [{ name: 'a' }] }]

@@ -126,14 +126,3 @@ it.each([
   expect([code, stderr.split('\n').length]).toEqual([2, 2])
   expect(stderr).toContain(words)
 })
-
-it('forms are listed and shown with what they ask for', async () => {
-  const { run } = person()
-  expect((await run(['form', 'list'])).stdout).toMatch(/^Deploy +ansible +Operations +3 +Brings a package out$/m)
-  const { stdout } = await run(['form', 'show', 'Deploy'])
-  expect(stdout).toMatch(/^package +file +yes +- +Package +-$/m)
-  expect(stdout).toMatch(/^stage +text +- +test +- +Where to$/m)
-  const shown = JSON.parse((await run(['form', 'show', 'Deploy', '--json'])).stdout) as { fields: unknown[] }
-  expect(shown.fields).toHaveLength(3)
-  expect((await run(['form', 'show', 'Nope'])).code).toBe(5)
-})

@@ -65,11 +65,6 @@ describe('targets of notifications', () => {
     ])
   })
 
-  it('without a secret of their own say nothing of it', async () => {
-    const { run } = await scriptWith({ 'POST /notification-target': target })
-    expect((await run('notification add-target chat u')).stdout).toBe('The target 3 (chat) was made.\n')
-  })
-
   it.each(EVENTS)('may be given %s', async (event) => {
     const { run, changes } = await scriptWith(answers)
     expect((await run(`notification change-target 3 --event ${event}`)).code).toBe(0)
