@@ -226,12 +226,6 @@ describe('no change without its record', () => {
 })
 
 describe('GET /audit', () => {
-  test('is for admins, and the role is checked before the query', async () => {
-    const { token } = await server.addUser('gus')
-    expect((await server.call('GET', '/audit')).status).toBe(401)
-    expect((await server.call('GET', '/audit?before=x', { token })).status).toBe(403)
-  })
-
   test('pages from the newest to the oldest', async () => {
     for (let count = 0; count < 5; count += 1) await asAdmin('POST', '/lock')
     const all = await audit()
