@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { JobOrder } from '@holdfast/protocol'
+import { encodeFrame, type JobOrder } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { sha256Of } from './fake-control-plane.js'
 import { orderOf, play, publish, say, waitFor } from './playbooks.js'
@@ -181,6 +181,26 @@ describe('files', () => {
     const blobs = join(statePath, 'cache', 'blobs')
     for (const shard of readdirSync(blobs)) rmSync(join(blobs, shard), { recursive: true })
     expect((await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))).text).toContain('hello')
+  })
+
+  test('a full cache loses no file of a job that still waits for others of its files', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    await joinApp({ RTE_CACHE_MB: '1' })
+    const folder = (name: string) => ({ 'site.yml': play(say(name)), [`${name}.bin`]: name.repeat(100_000) })
+    const late = Buffer.from('it comes late')
+    const waiting = publish(controlPlane, { ...folder('waiting'), late: late.toString() })
+    controlPlane.late.add(sha256Of(late))
+    const first = controlPlane.offer(orderOf(waiting))
+    await waitUntil('its files were asked for', () => controlPlane.wanted.includes(sha256Of(late)))
+    // The files of the second job are more than the cache may keep.
+    await exactEnd(controlPlane, controlPlane.offer(orderOf(publish(controlPlane, folder('another')))))
+    const asked = controlPlane.wanted.length
+    controlPlane.connected?.send(
+      encodeFrame({ kind: 'blob', sha256: sha256Of(late), offset: 0, size: late.length, payload: late }),
+    )
+    expect(await exactEnd(controlPlane, first)).toMatchObject({ exit_code: 0 })
+    expect(controlPlane.wanted).toHaveLength(asked)
+    expect(first.refusals).toEqual([])
   })
 
   test('a list of files that leads out of its folder is refused, and the next job is none the worse', async () => {

@@ -68,6 +68,10 @@ export class FakeControlPlane {
   readonly gone = new Set<string>()
   /** True: blobs that are asked for do not come. */
   withhold = false
+  /** Blobs that do not come when they are asked for. */
+  readonly late = new Set<string>()
+  /** True: each connection is cut right after its welcome. */
+  cutsWelcomed = false
   readonly hellos: HelloPayload[] = []
   readonly inventories: Extract<AgentMessage, { type: 'inventory' }>[] = []
   /** Runs whose jobs a person deleted; the others are unknown, as they are to a control plane of contract 3. */
@@ -219,6 +223,7 @@ export class FakeControlPlane {
       heartbeat_ms: heartbeatMs,
       speaks: NEWEST_CONTRACT,
     })
+    if (this.cutsWelcomed) setImmediate(() => socket.terminate())
     return connected
   }
 
@@ -289,7 +294,7 @@ export class FakeControlPlane {
       case 'want':
         this.wanted.push(...message.hashes)
         if (this.withhold) return
-        for (const sha256 of message.hashes) this.#sendBlob(message, sha256)
+        for (const sha256 of message.hashes) if (!this.late.has(sha256)) this.#sendBlob(message, sha256)
         return
       case 'want_upload':
         this.uploadsWanted.push({ sha256: message.sha256, offset: message.offset })

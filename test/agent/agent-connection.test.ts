@@ -1,0 +1,67 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { encodeFrame, SOCKET_PATH } from '@holdfast/protocol'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { WebSocketServer } from 'ws'
+import { createSetting } from './setting.js'
+import { waitUntil } from './waiting.js'
+
+/** How many times faster the timers of an agent run, so that what lasts a minute for the agent is over in seconds. */
+const FASTER = 20
+const FAST_TIMERS = `for (const name of ['setTimeout', 'setInterval']) {
+  const real = globalThis[name]
+  globalThis[name] = (act, milliseconds, ...values) => real(act, milliseconds / ${FASTER}, ...values)
+}`
+const FAST = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(FAST_TIMERS)}` }
+
+describe('a connection', () => {
+  test('that was welcomed lasts, also when no job gives it work', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    controlPlane.heartbeatMs = 2000
+    const agent = await joinApp(FAST)
+    await waitUntil('a minute is over for the agent', () => controlPlane.statuses.length > 30)
+    expect(controlPlane.hellos).toHaveLength(1)
+    expect(agent.output).not.toContain('the connection to the control plane ended')
+  })
+
+  test('with a control plane that says nothing is given up, and dialled anew', async () => {
+    const server = createServer()
+    const sockets = new WebSocketServer({ server, path: SOCKET_PATH })
+    let dials = 0
+    sockets.on('connection', () => (dials += 1))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      for (const socket of sockets.clients) socket.terminate()
+      server.close()
+    })
+    const { start } = await createSetting()
+    start({ ...FAST, APP_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    await waitUntil('it has dialled again', () => dials > 1)
+  })
+
+  test('on which a control plane breaks the contract is closed, and dialled anew', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    await joinApp()
+    const piece = { jobId: 1, stream: 'output', offset: 0, final: false, payload: Buffer.from('text') } as const
+    const breaches = [
+      'no json',
+      '{"type":"welcome"}',
+      encodeFrame({ kind: 'stream', epoch: 1, ...piece }),
+      Buffer.from('no frame'),
+    ]
+    for (const breach of breaches) {
+      const { socket, send, epoch } = await controlPlane.isConnected()
+      send(breach)
+      await waitUntil('it is closed', () => socket.readyState === socket.CLOSED)
+      await waitUntil('it has dialled again', () => (controlPlane.connected?.epoch ?? 0) > epoch)
+    }
+  })
+
+  test('that is lost right after each welcome is dialled less and less often', async () => {
+    const { controlPlane, start } = await createSetting()
+    controlPlane.cutsWelcomed = true
+    const agent = start(FAST)
+    const waits = (): number[] => agent.log.map(({ retry_ms }) => Number(retry_ms ?? 0))
+    await waitUntil('it waits for long', () => waits().some((milliseconds) => milliseconds > 5000))
+  })
+})
