@@ -1,24 +1,18 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { encodeFrame, SOCKET_PATH } from '@holdfast/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
+import { fingerprintOfService, TEST_SERVICE } from '../support/service-identity.js'
+import { FAST_TIMERS } from './fast-timers.js'
 import { createSetting } from './setting.js'
 import { waitUntil } from './waiting.js'
-
-/** How many times faster the timers of an agent run, so that what lasts a minute for the agent is over in seconds. */
-const FASTER = 20
-const FAST_TIMERS = `for (const name of ['setTimeout', 'setInterval']) {
-  const real = globalThis[name]
-  globalThis[name] = (act, milliseconds, ...values) => real(act, milliseconds / ${FASTER}, ...values)
-}`
-const FAST = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(FAST_TIMERS)}` }
 
 describe('a connection', () => {
   test('that was welcomed lasts, also when no job gives it work', async () => {
     const { controlPlane, join: joinApp } = await createSetting()
     controlPlane.heartbeatMs = 2000
-    const agent = await joinApp(FAST)
+    const agent = await joinApp(FAST_TIMERS)
     await waitUntil('a minute is over for the agent', () => controlPlane.statuses.length > 30)
     expect(controlPlane.hellos).toHaveLength(1)
     expect(agent.output).not.toContain('the connection to the control plane ended')
@@ -35,7 +29,7 @@ describe('a connection', () => {
       server.close()
     })
     const { start } = await createSetting()
-    start({ ...FAST, APP_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    start({ ...FAST_TIMERS, APP_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
     await waitUntil('it has dialled again', () => dials > 1)
   })
 
@@ -60,8 +54,30 @@ describe('a connection', () => {
   test('that is lost right after each welcome is dialled less and less often', async () => {
     const { controlPlane, start } = await createSetting()
     controlPlane.cutsWelcomed = true
-    const agent = start(FAST)
+    const agent = start(FAST_TIMERS)
     const waits = (): number[] => agent.log.map(({ retry_ms }) => Number(retry_ms ?? 0))
     await waitUntil('it waits for long', () => waits().some((milliseconds) => milliseconds > 5000))
+  })
+})
+
+test('an agent that is dialled lets in few strangers of one address, and others when they have gone', async () => {
+  const { start } = await createSetting()
+  const inbound = { RTE_MODE: 'inbound', RTE_INBOUND_HOST: '127.0.0.1', RTE_INBOUND_PORT: '0' }
+  const agent = start({ ...inbound, RTE_SERVICE_FINGERPRINT: fingerprintOfService(TEST_SERVICE) })
+  const { inbound_port: port } = await agent.logged('waiting for the control plane to dial')
+  const dial = (): Socket =>
+    connect(Number(port), '127.0.0.1')
+      .on('error', () => undefined)
+      .resume()
+  const strangers = Array.from({ length: 100 }, dial)
+  onTestFinished(() => {
+    for (const stranger of strangers) stranger.destroy()
+  })
+  const closed = (): number => strangers.filter((one) => one.closed).length
+  await waitUntil('most of them are sent away', () => closed() > 80)
+  for (const stranger of strangers) stranger.destroy()
+  await waitUntil('the next one is answered', async () => {
+    const answer = await fetch(`http://127.0.0.1:${Number(port)}/`).catch(() => null)
+    return answer?.status === 404
   })
 })

@@ -215,15 +215,27 @@ describe('jobs with users of their own', () => {
     // A list of users that only this agent and its jobs see.
     const through = ['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /etc/passwd && exec "$@"', users]
     const agent = await setting.joinIsolated(
-      { RTE_ISOLATION_USERS: 'holdfast-job-1..1', ANSIBLE_ROLES_PATH: join(setting.folder, 'roles') },
+      {
+        RTE_ISOLATION_USERS: 'holdfast-job-1..1',
+        ANSIBLE_ROLES_PATH: join(setting.folder, 'roles'),
+        SSH_AUTH_SOCK: '/of/the/agent',
+      },
       through,
     )
     const ssh = { shell: "ssh -G host.example | grep -i '^userknownhostsfile'", register: 'ssh' }
     const facts = { setup: { gather_subset: ['!all', 'user'] } }
-    const tasks = [facts, ssh, say('{{ ansible_user_id }} at {{ ssh.stdout }}'), { include_role: { name: 'here' } }]
+    const keys = say("keys of the agent: {{ lookup('env', 'SSH_AUTH_SOCK') | length }}")
+    const tasks = [
+      facts,
+      ssh,
+      say('{{ ansible_user_id }} at {{ ssh.stdout }}'),
+      keys,
+      { include_role: { name: 'here' } },
+    ]
     const end = await exactEnd(setting.controlPlane, offer(setting, tasks))
     expect(end, end.text).toMatchObject({ exit_code: 0, message: null })
     expect(end.text).toContain('a role of the host')
+    expect(end.text).toContain('keys of the agent: 0')
     expect(end.text).toContain(`holdfast-job-1 at userknownhostsfile ${home}/.ssh/known_hosts`)
     const isAboutUsers = (line: string): boolean => line.includes('list of users')
     expect(agent.log.filter(({ msg }) => isAboutUsers(msg))).toEqual([])

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync 
 import { join } from 'node:path'
 import { encodeFrame, type JobOrder } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
+import { FAST_TIMERS } from './fast-timers.js'
 import { sha256Of } from './fake-control-plane.js'
 import { orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd } from './setting.js'
@@ -245,6 +246,20 @@ describe('files', () => {
 })
 
 describe('orders that cannot be started', () => {
+  test('a job is refused whose files come with other content, or stop coming', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    await joinApp(FAST_TIMERS)
+    const changed = play(say('changed'))
+    const first = orderOf(publish(controlPlane, { 'site.yml': changed }))
+    controlPlane.blobs.set(sha256Of(Buffer.from(changed)), Buffer.from('other content'))
+    const job = controlPlane.offer(first)
+    expect(await waitUntil('it is refused', () => job.refusals[0])).toMatchObject({ code: 'files_failed' })
+    controlPlane.withhold = true
+    const late = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('late')) })))
+    // It may be offered again.
+    expect(await waitUntil('it is refused', () => late.refusals[0])).toMatchObject({ code: 'busy' })
+  })
+
   test('they end as not started and say why', async () => {
     const { controlPlane, join: joinApp } = await createSetting()
     await joinApp({ RTE_MAX_JOBS: '0' })

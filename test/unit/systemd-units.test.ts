@@ -11,40 +11,6 @@ const RUNNER = 'holdfast-runner.service'
 const STRICT = 'holdfast-runner-strict.conf'
 const ISOLATION = 'holdfast-runner-isolation.conf'
 
-/** What a program that is broken into could use, and neither program needs. */
-const LIMITS = {
-  NoNewPrivileges: 'yes',
-  PrivateDevices: 'yes',
-  ProtectSystem: 'strict',
-  ProtectClock: 'yes',
-  ProtectHostname: 'yes',
-  ProtectKernelLogs: 'yes',
-  ProtectKernelModules: 'yes',
-  ProtectKernelTunables: 'yes',
-  ProtectControlGroups: 'yes',
-  LockPersonality: 'yes',
-  RestrictNamespaces: 'yes',
-  RestrictRealtime: 'yes',
-  RestrictSUIDSGID: 'yes',
-  SystemCallArchitectures: 'native',
-  SystemCallErrorNumber: 'EPERM',
-  RestrictAddressFamilies: 'AF_INET AF_INET6 AF_UNIX AF_NETLINK',
-}
-
-describe('the unit of the control plane', () => {
-  it('removes rights that the program does not need', () => {
-    expect(lastOf(directives(SERVICE))).toMatchObject({
-      ...LIMITS,
-      PrivateTmp: 'yes',
-      ProtectHome: 'yes',
-      ProtectProc: 'invisible',
-      UMask: '0077',
-      CapabilityBoundingSet: 'CAP_NET_BIND_SERVICE',
-    })
-    expect(valuesOf(directives(SERVICE), 'SystemCallFilter')).toEqual(['@system-service', '~@privileged @resources'])
-  })
-})
-
 describe('the units of a runner', () => {
   it('have nothing that ends running playbooks, or that forbids compiled code of Node.js', () => {
     for (const file of [RUNNER, STRICT, ISOLATION]) {
@@ -52,27 +18,6 @@ describe('the units of a runner', () => {
       for (const name of ['PrivateTmp', 'RemoveIPC', 'MemoryDenyWriteExecute']) expect(names).not.toContain(name)
     }
     expect(lastOf(directives(RUNNER))).toMatchObject({ KillMode: 'process', OOMPolicy: 'continue' })
-  })
-
-  it('allow sudo of playbooks without the stricter drop-in', () => {
-    // Each of these turns NoNewPrivileges on for a service that is not root.
-    const ends =
-      /^(NoNewPrivileges|SystemCall.*|Restrict.*|LockPersonality|PrivateDevices|Protect(Clock|Hostname|Kernel.*))$/
-    expect(directives(RUNNER).filter(([name]) => ends.test(name))).toEqual([])
-  })
-
-  it('remove rights that playbooks for other hosts do not need, with the stricter drop-in', () => {
-    expect(lastOf(directives(STRICT))).toMatchObject({ ...LIMITS, CapabilityBoundingSet: '' })
-    expect(valuesOf(directives(STRICT), 'SystemCallFilter')).toEqual(['@system-service'])
-  })
-
-  it('leave the agent only its rights for isolation, with both drop-ins', () => {
-    const both = [RUNNER, STRICT, ISOLATION].flatMap(directives)
-    const rights = 'CAP_SETUID CAP_SETGID CAP_CHOWN CAP_KILL'
-    expect(lastOf(both)).toMatchObject({ AmbientCapabilities: rights, CapabilityBoundingSet: rights })
-    expect(valuesOf(both, 'CapabilityBoundingSet').at(-2)).toBe('')
-    // The agent sees and signals processes of the users of jobs.
-    for (const name of ['ProtectProc', 'PrivateUsers']) expect(both.map(([each]) => each)).not.toContain(name)
   })
 })
 
@@ -113,8 +58,4 @@ function directives(file: string): readonly (readonly [name: string, value: stri
 
 function lastOf(all: ReturnType<typeof directives>): Readonly<Record<string, string>> {
   return Object.fromEntries(all)
-}
-
-function valuesOf(all: ReturnType<typeof directives>, wanted: string): string[] {
-  return all.filter(([name]) => name === wanted).map(([, value]) => value)
 }

@@ -2,7 +2,7 @@ import { isErrno, isPassing } from '@holdfast/host/system-errors'
 import { describeError } from '../log.js'
 
 /** A job that was never started is given up after so many failed writes in a row. Then its slot is free for others. */
-export const MAX_FAILED_WRITES = 10
+const MAX_FAILED_WRITES = 10
 
 /**
  * Counts the failed writes of a job when the disk did not take them: that says something about the folder. A passing error

@@ -20,7 +20,7 @@ export function proxyFor(appUrl: URL, proxy: URL | null, noProxy: string | null)
 }
 
 /** The port of a proxy: its own, or the usual one of its protocol. */
-export function portOf(proxy: URL): number {
+function portOf(proxy: URL): number {
   if (proxy.port !== '') return Number(proxy.port)
   return proxy.protocol === 'https:' ? 443 : 80
 }

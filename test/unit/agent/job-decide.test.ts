@@ -49,103 +49,88 @@ const abort = (askedMs: number, more: Partial<AbortMemory> = {}): AbortMemory =>
   ...more,
 })
 
-/** What follows when two looks in a row find the same. */
-const seenTwice = (facts: JobFacts, memory: Partial<JobMemory> = {}): Step =>
-  decide(facts, { ...NEW, before: facts, ...memory })
+type Case = readonly [name: string, facts: JobFacts, memory: Partial<JobMemory>, step: object]
+const waits = { do: 'wait' }
+const lost = (end: object, wasStarted = true): object => ({ do: 'end lost', end, wasStarted })
+const unstarted = (cause: string): object => ({ do: 'end unstarted', end: { cause } })
+const force = (supervisor: boolean): object => ({ do: 'force abort', supervisor })
+const exitOf = (exit: Partial<Exit>): Fact<Exit> => present({ ...EXIT, ...exit })
+const killed = exitOf({ exit_code: null, signal: 'SIGKILL' })
+const TAKEN: JobFacts = { ...CLAIMED, started: present({ ...STARTED, by: 'agent' }), supervisor: 'gone' }
+const rebooted = { bootId: 'the next boot' }
+const byForce = { forced: { supervisor: true, ms: 0 } }
+const { processesMs, supervisorMs } = ABORT_TIMEOUTS
+const told: JobFacts = { ...RUNNING, abort: present('2') }
+const copy: JobFacts = { ...LOST, folder: present('2') }
 
-describe('a job that was started', () => {
-  test('has the end that its supervisor wrote, whatever else is missing', () => {
-    for (const facts of [RUNNING, LOST, CLAIMED, REMOVED]) {
-      expect(decide({ ...facts, end: present(END) }, NEW)).toEqual({ do: 'follow', end: END })
-    }
-  })
-
-  test('counts as lost only after two looks that found no supervisor and no end, with a readable folder', () => {
-    expect(seenTwice(LOST)).toMatchObject({ do: 'end lost', end: { cause: 'supervisor_lost' }, wasStarted: true })
-    expect(decide(LOST, NEW).do).toBe('wait')
-    for (const before of [RUNNING, REMOVED, { ...LOST, end: unknown('EIO') }, { ...LOST, folder: present('2') }]) {
-      expect(seenTwice(LOST, { before }).do).toBe('wait')
-    }
-  })
-
-  test('has the exit status that its supervisor wrote down before it was lost, after a reboot too', () => {
-    const lost = { ...LOST, exit: present({ ...EXIT, exit_code: 4 }) }
-    for (const bootId of ['this boot', 'the next boot']) {
-      expect(seenTwice(lost, { bootId })).toMatchObject({ do: 'end lost', end: { cause: 'exited', exit_code: 4 } })
-    }
-    const stopped = { ...LOST, exit: present({ ...EXIT, exit_code: null, signal: 'SIGINT', stopped: true }) }
-    expect(seenTwice(stopped)).toMatchObject({ end: { cause: 'aborted', signal: 'SIGINT' } })
-  })
-
-  test('has an end that names a lost host, or a folder that was copied', () => {
-    expect(seenTwice(LOST, { bootId: 'the next boot' })).toMatchObject({ end: { cause: 'host_rebooted' } })
-    const copy = { ...LOST, folder: present('2') }
-    expect(seenTwice(copy)).toMatchObject({ end: { message: expect.stringContaining('is a copy') as string } })
-    expect(seenTwice({ ...copy, supervisor: 'alive' })).toMatchObject({ do: 'wait' })
-  })
-
-  test('whose folder is removed goes on, and is reported when no process of it runs', () => {
-    expect(seenTwice({ ...RUNNING, folder: ABSENT })).toMatchObject({ do: 'wait' })
-    expect(seenTwice({ ...REMOVED, rest: present([7]) })).toMatchObject({ do: 'wait' })
-    expect(seenTwice(REMOVED)).toEqual({ do: 'report removed' })
-    expect(decide(REMOVED, NEW)).toEqual({ do: 'wait', because: null })
-  })
+/** The step after two looks in a row that found the same, unless the memory has another look. */
+test.each<Case>([
+  ['a running job goes on', RUNNING, {}, { do: 'wait', because: null }],
+  ['it goes on without its folder', { ...RUNNING, folder: ABSENT }, {}, waits],
+  ['it goes on when its folder is a copy', { ...copy, supervisor: 'alive' }, {}, waits],
+  ['a job without a supervisor and an end is lost', LOST, {}, lost({ cause: 'supervisor_lost' })],
+  ['not after one look', LOST, { before: null }, waits],
+  ['not when its supervisor was there before', LOST, { before: RUNNING }, waits],
+  ['not when its folder was away before', LOST, { before: REMOVED }, waits],
+  ['not when its end could not be read before', LOST, { before: { ...LOST, end: unknown('EIO') } }, waits],
+  ['not when its folder was another one before', LOST, { before: copy }, waits],
+  ['not when its exit was torn only now', { ...LOST, exit: TORN }, { before: LOST }, waits],
+  ['a torn end is none', { ...LOST, end: TORN }, {}, lost({ cause: 'supervisor_lost' })],
+  ['lost with its host', LOST, rebooted, lost({ cause: 'host_rebooted' })],
+  ['lost in a copy', copy, {}, lost({ message: expect.stringContaining('is a copy') as string })],
+  [
+    'an exit that is known',
+    { ...LOST, exit: exitOf({ exit_code: 4 }) },
+    rebooted,
+    lost({ cause: 'exited', exit_code: 4 }),
+  ],
+  ['stopped by its supervisor', { ...LOST, exit: exitOf({ stopped: true }) }, {}, lost({ cause: 'aborted' })],
+  ['killed by somebody', { ...LOST, exit: killed }, {}, lost({ cause: 'signaled' })],
+  ['killed by the agent', { ...LOST, exit: killed, forced: present('3') }, {}, lost({ cause: 'aborted' })],
+  ['exited before that', { ...LOST, exit: exitOf({}), forced: present('3') }, {}, lost({ cause: 'exited' })],
+  ['ended by an agent before', { ...LOST, forced: present('3') }, {}, lost({ cause: 'aborted' })],
+  ['ended by this agent', LOST, { abort: abort(0, byForce) }, lost({ cause: 'aborted' })],
+  ['lost while asked to end', LOST, { abort: abort(0) }, lost({ cause: 'supervisor_lost' })],
+  ['a claimed job starts at the first look', CLAIMED, { before: null }, { do: 'start', claim: CLAIM }],
+  ['not before its claim can be read', { ...CLAIMED, claim: unknown('EMFILE') }, {}, waits],
+  ['not before its abort can be read', { ...CLAIMED, abort: unknown('EIO') }, {}, waits],
+  ['without a claim', { ...CLAIMED, claim: ABSENT }, {}, unstarted('not_started')],
+  ['not when it had one before', { ...CLAIMED, claim: ABSENT }, { before: CLAIMED }, waits],
+  ['claimed before a restart of the host', CLAIMED, rebooted, unstarted('host_rebooted')],
+  ['aborted before its start', CLAIMED, { abort: abort(0) }, unstarted('aborted')],
+  ['aborted by its folder', { ...CLAIMED, abort: present('2') }, {}, unstarted('aborted')],
+  ['its supervisor could not begin', CLAIMED, { child: { how: 'no memory' } }, unstarted('not_started')],
+  ['its start was taken by an agent', TAKEN, {}, lost({ cause: 'not_started' }, false)],
+  ['and it was aborted', { ...TAKEN, abort: present('2') }, {}, lost({ cause: 'aborted' }, false)],
+  ['its folder cannot be written', CLAIMED, { unwritable: 'EIO' }, { do: 'give up', problem: 'EIO' }],
+  ['it may have been started', CLAIMED, { unwritable: 'EIO', before: LOST }, { do: 'start' }],
+  ['its folder was removed, and nothing runs', REMOVED, {}, { do: 'report removed' }],
+  ['something runs', { ...REMOVED, rest: present([7]) }, {}, waits],
+  ['something ran before', REMOVED, { before: { ...REMOVED, rest: present([7]) } }, waits],
+  ['something runs and is to end', { ...REMOVED, rest: present([7]) }, { abort: abort(0) }, force(true)],
+  ['a supervisor that cannot hear of the abort', { ...RUNNING, folder: ABSENT }, { abort: abort(0) }, force(true)],
+  ['an abort that nobody was told of', told, { abort: abort(0, { toldMs: null }) }, { do: 'ask abort' }],
+  ['an abort that was just told', told, { abort: abort(1, { toldMs: 1 }) }, waits],
+  ['an abort that was told long ago', told, { abort: abort(9_000, { toldMs: 9_000 }) }, { do: 'ask abort' }],
+  ['an abort that takes long', told, { abort: abort(processesMs) }, force(false)],
+  [
+    'an abort that takes too long',
+    told,
+    { abort: abort(supervisorMs, { forced: { supervisor: false, ms: 0 } }) },
+    force(true),
+  ],
+  ['an abort that was just forced', told, { abort: abort(supervisorMs, byForce) }, waits],
+  ['an abort of which its folder does not know', RUNNING, { abort: abort(processesMs) }, force(true)],
+  ['a folder that cannot be looked at', { ...LOST, folder: unknown('EIO') }, {}, waits],
+  ['a late abort of such a job', { ...LOST, folder: TORN }, { abort: abort(processesMs) }, force(true)],
+])('%s', (_, facts, memory, step) => {
+  expect(decide(facts, { ...NEW, before: facts, ...memory })).toMatchObject(step)
 })
 
-describe('a job that was not started', () => {
-  test('starts at the first look, and does not fail if its claim cannot be opened', () => {
-    expect(decide(CLAIMED, NEW)).toEqual({ do: 'start', claim: CLAIM })
-    for (const code of CODES) expect(seenTwice({ ...CLAIMED, claim: unknown(code) }).do).toBe('wait')
-    expect(seenTwice({ ...CLAIMED, claim: ABSENT })).toMatchObject({ end: { cause: 'not_started' } })
-  })
-
-  test('ends as aborted before it starts, and as not started when its supervisor ended without a start', () => {
-    const ended = { child: { how: 'it ended' }, before: CLAIMED } as const
-    expect(decide(CLAIMED, { ...NEW, abort: abort(0) })).toMatchObject({
-      do: 'end unstarted',
-      end: { cause: 'aborted' },
-    })
-    const facts: JobFacts = { ...CLAIMED, supervisor: 'gone' }
-    expect(decide(facts, { ...NEW, ...ended })).toMatchObject({ end: { cause: 'not_started', message: 'it ended' } })
-  })
-
-  test('ends as aborted or as not started when the agent that took its start was ended before it wrote the end', () => {
-    const taken: JobFacts = { ...CLAIMED, started: present({ ...STARTED, by: 'agent' }), supervisor: 'gone' }
-    expect(seenTwice(taken)).toMatchObject({ do: 'end lost', end: { cause: 'not_started' }, wasStarted: false })
-    expect(seenTwice({ ...taken, abort: present('2') })).toMatchObject({ end: { cause: 'aborted' } })
-    const unstarted = { cause: 'host_rebooted', message: 'as it was known' } as const
-    expect(seenTwice(taken, { unstarted })).toMatchObject({ end: unstarted })
-  })
-
-  test('is given up when its folder cannot be written, and only when it is certain that it never started', () => {
-    const unwritable = 'EIO: i/o error'
-    expect(seenTwice(CLAIMED, { unwritable })).toEqual({ do: 'give up', problem: unwritable })
-    expect(decide(CLAIMED, { ...NEW, unwritable }).do).not.toBe('give up')
-    for (const facts of [RUNNING, LOST]) expect(seenTwice(facts, { unwritable }).do).not.toBe('give up')
-  })
-})
-
-describe('an abort', () => {
-  test('is sent again and again, and no supervisor can delay it for ever', () => {
-    const aborted = { ...RUNNING, abort: present('2') }
-    expect(decide(aborted, { ...NEW, abort: abort(0, { toldMs: null }) })).toEqual({ do: 'ask abort' })
-    expect(decide(aborted, { ...NEW, abort: abort(1, { toldMs: 1 }) }).do).toBe('wait')
-    expect(decide(aborted, { ...NEW, abort: abort(9_000, { toldMs: 9_000 }) })).toEqual({ do: 'ask abort' })
-    const late = { ...NEW, abort: abort(ABORT_TIMEOUTS.processesMs) }
-    expect(decide(aborted, late)).toEqual({ do: 'force abort', supervisor: false })
-    const later = { ...NEW, abort: abort(ABORT_TIMEOUTS.supervisorMs, { forced: { supervisor: false, ms: 9 } }) }
-    expect(decide(aborted, later)).toEqual({ do: 'force abort', supervisor: true })
-    const forced = { abort: abort(ABORT_TIMEOUTS.supervisorMs, { forced: { supervisor: true, ms: 9 } }) }
-    expect(decide(aborted, { ...NEW, ...forced }).do).not.toBe('force abort')
-    expect(seenTwice({ ...LOST, abort: present('2') }, forced)).toMatchObject({ end: { cause: 'aborted' } })
-    expect(seenTwice({ ...LOST, forced: present('3') })).toMatchObject({ end: { cause: 'aborted' } })
-  })
-
-  test('that cannot be sent because the folder is gone ends the processes at once', () => {
-    const step = { do: 'force abort', supervisor: true }
-    expect(seenTwice({ ...RUNNING, folder: ABSENT }, { abort: abort(0) })).toEqual(step)
-    expect(seenTwice({ ...REMOVED, rest: present([7]) }, { abort: abort(0) })).toEqual(step)
-  })
+test('an end that is there counts, whatever else was found', () => {
+  for (const facts of [RUNNING, LOST, CLAIMED, REMOVED]) {
+    expect(decide({ ...facts, end: present(END) }, NEW)).toEqual({ do: 'follow', end: END })
+  }
 })
 
 describe('in every state of the folder', () => {

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { MAX_PAYLOAD_BYTES } from '@holdfast/protocol'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { StreamCursor } from '../../../runner-agent/src/spool/stream-cursor.js'
 
 /** How far one stream of a job has come on its way to the control plane. */
@@ -10,83 +11,37 @@ function cursorAt(size: number, sent = 0, stream: 'output' | 'events' = 'output'
   return cursor
 }
 
-test('a file that has the same length as before did not grow', () => {
-  const cursor = new StreamCursor('output')
-  expect([cursor.grow(0), cursor.grow(5), cursor.grow(5), cursor.grow(3)]).toEqual([false, true, false, true])
-  expect(cursor.remaining).toBe(3)
+test.each([
+  ['needs room for all of its bytes', 10, 0, 9, null],
+  ['fits exactly', 10, 0, 10, { offset: 0, length: 10 }],
+  ['is no larger than a frame', MAX_PAYLOAD_BYTES + 1, 0, Infinity, { offset: 0, length: MAX_PAYLOAD_BYTES }],
+  ['is not there when nothing is to be sent', 0, 0, 10, null],
+  ['begins after what was sent', 10, 4, 100, { offset: 4, length: 6 }],
+])('the next piece %s', (_, size, sent, room, expected) => {
+  expect(cursorAt(size, sent).next(room)).toEqual(expected)
 })
 
-test('nothing remains of a file that is shorter than what was sent of it', () => {
-  const cursor = cursorAt(10, 10)
-  cursor.grow(4)
-  expect([cursor.remaining, cursor.next(100)]).toEqual([0, null])
-})
-
-describe('the next piece', () => {
-  test.each([
-    ['needs room for all of its bytes', 10, 9, null],
-    ['fits exactly', 10, 10, { offset: 0, length: 10 }],
-    ['is no larger than a frame', MAX_PAYLOAD_BYTES + 1, Infinity, { offset: 0, length: MAX_PAYLOAD_BYTES }],
-    ['is not there when nothing is to be sent', 0, 10, null],
-  ])('%s', (_, size, room, expected) => {
-    expect(cursorAt(size).next(room)).toEqual(expected)
-  })
-
-  test('begins after what was sent', () => {
-    expect(cursorAt(10, 4).next(100)).toEqual({ offset: 4, length: 6 })
-  })
-})
-
-describe('an acknowledgement', () => {
-  test('of less than an earlier one changes nothing', () => {
-    const cursor = cursorAt(10, 8)
-    cursor.acknowledge(6)
-    cursor.acknowledge(2)
-    expect([cursor.unacknowledged, cursor.sent]).toEqual([2, 8])
-  })
-
-  test('of exactly what was sent lets a piece go on that was read before', () => {
-    const cursor = cursorAt(10, 8)
-    const { turn } = cursor
-    cursor.acknowledge(8)
-    expect([cursor.turn, cursor.sent, cursor.unacknowledged]).toEqual([turn, 8, 0])
-  })
-
-  test('of more than was sent goes on from there, and a piece that was read before is not sent', () => {
-    const cursor = cursorAt(10, 4)
-    const { turn } = cursor
-    cursor.acknowledge(9)
-    expect([cursor.sent, cursor.unacknowledged]).toEqual([9, 0])
-    expect(cursor.turn).toBeGreaterThan(turn)
-  })
-})
-
-describe('a limit of the control plane', () => {
-  test('takes back what was sent beyond it, and nothing more is to be sent', () => {
-    const cursor = cursorAt(10, 8)
-    const { turn } = cursor
-    cursor.stopAt(5)
-    expect([cursor.sent, cursor.unacknowledged, cursor.remaining]).toEqual([5, 5, 0])
-    expect(cursor.turn).toBeGreaterThan(turn)
-    cursor.grow(20)
-    expect(cursor.remaining).toBe(0)
-  })
-
-  test('above what was sent leaves the bytes up to it', () => {
-    const cursor = cursorAt(10, 2)
-    cursor.stopAt(5)
-    expect([cursor.sent, cursor.next(100)]).toEqual([2, { offset: 2, length: 3 }])
-  })
-
-  test('lets the stream be complete, and does not count after a rewind', () => {
-    const cursor = cursorAt(10, 5)
-    cursor.endAt(10)
-    expect(cursor.complete).toBe(false)
-    cursor.stopAt(5)
-    expect(cursor.complete).toBe(true)
-    cursor.startFrom(3)
-    expect([cursor.complete, cursor.remaining, cursor.unacknowledged]).toEqual([false, 7, 0])
-  })
+type Act = (cursor: StreamCursor) => void
+test.each<[string, Act, { sent: number; open: number; left: number; again: boolean }]>([
+  ['a file that became shorter', (one) => one.grow(4), { sent: 8, open: 8, left: 0, again: false }],
+  ['an acknowledgement of a part', (one) => one.acknowledge(6), { sent: 8, open: 2, left: 2, again: false }],
+  [
+    'an older one after it',
+    (one) => [6, 2].forEach((to) => one.acknowledge(to)),
+    { sent: 8, open: 2, left: 2, again: false },
+  ],
+  ['one of all that was sent', (one) => one.acknowledge(8), { sent: 8, open: 0, left: 2, again: false }],
+  ['one of more than was sent', (one) => one.acknowledge(9), { sent: 9, open: 0, left: 1, again: true }],
+  ['a limit below what was sent', (one) => one.stopAt(5), { sent: 5, open: 5, left: 0, again: true }],
+  ['a limit above what was sent', (one) => one.stopAt(9), { sent: 8, open: 8, left: 1, again: true }],
+  ['a rewind', (one) => one.startFrom(3), { sent: 3, open: 0, left: 7, again: true }],
+])('after %s, what was sent and what is left are known', (_, act, expected) => {
+  const cursor = cursorAt(10, 8)
+  const { turn } = cursor
+  act(cursor)
+  const { sent, unacknowledged: open, remaining: left } = cursor
+  // A piece that was read in an earlier turn is not sent.
+  expect({ sent, open, left, again: cursor.turn > turn }).toEqual(expected)
 })
 
 test.each([
@@ -99,49 +54,64 @@ test.each([
   expect(cursor.complete).toBe(expected)
 })
 
-describe('what was read', () => {
-  const lines = Buffer.from('{"a":1}\n{"b"')
+test.each([
+  ['output', null, { length: 12, final: false }],
+  ['events', null, { length: 8, final: false }],
+  ['events', 13, { length: 8, final: false }],
+  ['events', 12, { length: 12, final: true }],
+] as const)('of %s that end at %s, whole lines go out before the end', (stream, end, expected) => {
+  const cursor = cursorAt(12, 0, stream)
+  if (end !== null) cursor.endAt(end)
+  expect(cursor.cut(Buffer.from('{"a":1}\n{"b"'))).toEqual(expected)
+})
 
-  test('goes out as it is when it is output', () => {
-    expect(cursorAt(12).cut(lines)).toEqual({ length: 12, final: false })
-  })
+test('a line without its end goes out when it fills a frame, and is not read again before it grows', () => {
+  const long = cursorAt(MAX_PAYLOAD_BYTES, 0, 'events')
+  expect(long.cut(Buffer.alloc(MAX_PAYLOAD_BYTES, 'x')).length).toBe(MAX_PAYLOAD_BYTES)
+  const half = cursorAt(4, 0, 'events')
+  expect(half.cut(Buffer.from('{"b"')).length).toBe(0)
+  expect([half.remaining, half.next(100)]).toEqual([0, null])
+  half.grow(5)
+  expect(half.remaining).toBe(5)
+})
 
-  test('goes out up to the last whole line when it is events', () => {
-    expect(cursorAt(12, 0, 'events').cut(lines)).toEqual({ length: 8, final: false })
-  })
-
-  test.each([
-    ['one byte before the end', 13, { length: 8, final: false }],
-    ['at the end', 12, { length: 12, final: true }],
-    ['beyond the end', 11, { length: 12, final: true }],
-  ])('of events is all of it at the end of the stream: %s', (_, end, expected) => {
-    const cursor = cursorAt(12, 0, 'events')
-    cursor.endAt(end)
-    expect(cursor.cut(lines)).toEqual(expected)
-  })
-
-  test.each([
-    ['waits for its rest while it is shorter than a frame', MAX_PAYLOAD_BYTES - 1, 0],
-    ['goes out when it fills a frame', MAX_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES],
-  ])('of a line without its end %s', (_, size, length) => {
-    const cursor = cursorAt(size, 0, 'events')
-    expect(cursor.cut(Buffer.alloc(size, 'x'))).toEqual({ length, final: false })
-  })
-
-  test('of a line without its end is not read again before the file has grown, or the stream has ended', () => {
-    const half = Buffer.from('{"b"')
-    const grown = cursorAt(4, 0, 'events')
-    grown.cut(half)
-    expect([grown.remaining, grown.next(100)]).toEqual([0, null])
-    grown.grow(5)
-    expect(grown.remaining).toBe(5)
-    const ended = cursorAt(4, 0, 'events')
-    ended.cut(half)
-    ended.endAt(4)
-    expect(ended.remaining).toBe(4)
-    const again = cursorAt(4, 0, 'events')
-    again.cut(half)
-    again.startFrom(0)
-    expect(again.remaining).toBe(4)
-  })
+test('whatever is lost, cut and repeated, the other side gets the same bytes', () => {
+  const act = fc.oneof(
+    fc.record({ kind: fc.constant('append' as const), text: fc.stringMatching(/^[a-c\n]{0,20}$/) }),
+    fc.record({ kind: fc.constantFrom('lose' as const, 'reconnect' as const, 'send' as const), text: fc.constant('') }),
+  )
+  fc.assert(
+    fc.property(fc.constantFrom('output' as const, 'events' as const), fc.array(act), (stream, acts) => {
+      const cursor = new StreamCursor(stream)
+      let file = Buffer.alloc(0)
+      let stored = Buffer.alloc(0)
+      const send = (isLost: boolean): boolean => {
+        const piece = cursor.next(1000)
+        if (piece === null) return false
+        const { length } = cursor.cut(file.subarray(piece.offset, piece.offset + piece.length))
+        cursor.advance(length)
+        // The rule of the control plane: a piece counts at the stored length only.
+        if (isLost) return true
+        if (piece.offset > stored.length) cursor.startFrom(stored.length)
+        else
+          stored = Buffer.concat([
+            stored,
+            file.subarray(piece.offset, piece.offset + length).subarray(stored.length - piece.offset),
+          ])
+        cursor.acknowledge(stored.length)
+        return true
+      }
+      for (const { kind, text } of acts) {
+        if (kind === 'append') {
+          file = Buffer.concat([file, Buffer.from(text)])
+          cursor.grow(file.length)
+        } else if (kind === 'reconnect') cursor.startFrom(stored.length)
+        else send(kind === 'lose')
+      }
+      cursor.endAt(file.length)
+      cursor.startFrom(stored.length)
+      while (send(false));
+      expect([stored.toString(), cursor.complete]).toEqual([file.toString(), true])
+    }),
+  )
 })

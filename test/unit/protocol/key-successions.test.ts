@@ -1,14 +1,4 @@
-import {
-  ancestorsOf,
-  createIdentityKeys,
-  fingerprintOf,
-  follows,
-  linesOf,
-  logLineText,
-  plainUploadName,
-  publicKeyOf,
-  succeed,
-} from '@holdfast/protocol'
+import { ancestorsOf, createIdentityKeys, fingerprintOf, follows, publicKeyOf, succeed } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 
 describe('keys that follow each other', () => {
@@ -49,42 +39,4 @@ describe('keys that follow each other', () => {
       [],
     ])
   })
-})
-
-test.each([
-  ['x'.repeat(100), 'x'.repeat(100)],
-  ['x'.repeat(101), 'x'.repeat(100)],
-  [`${'x'.repeat(100)}.${'e'.repeat(16)}`, `${'x'.repeat(83)}.${'e'.repeat(16)}`],
-  [`${'x'.repeat(100)}.${'e'.repeat(17)}`, 'x'.repeat(100)],
-  ['a.', 'a'],
-  ['..a', 'a'],
-])('the uploaded file %s is called %s on a runner', (original, name) => {
-  expect(plainUploadName(original)).toBe(name)
-})
-
-test('a finding says what to do where there is something to do', () => {
-  const finding = { subject: 'disk', words: 'full' }
-  expect(linesOf({ ...finding, state: 'problem', advice: 'make room' })).toEqual([
-    'PROBLEM  disk: full',
-    '         -> make room',
-  ])
-  expect(linesOf({ ...finding, state: 'ok', advice: null })).toEqual(['ok       disk: full'])
-  expect(linesOf({ ...finding, state: 'warning', advice: null })).toEqual(['warning  disk: full'])
-})
-
-test('a line of the log is one line for people', () => {
-  const line = {
-    time: '2026-01-01T00:00:00Z',
-    level: 'info',
-    msg: 'hello',
-    a: 'word',
-    b: 'two words',
-    c: 7,
-    d: { e: 1 },
-  }
-  expect(logLineText(JSON.stringify(line))).toBe(
-    '2026-01-01T00:00:00Z INFO  hello a=word b="two words" c=7 d="{\\"e\\":1}"\n',
-  )
-  const { msg: _, ...silent } = line
-  expect(logLineText(JSON.stringify({ ...silent, a: 'x\ny' }))).not.toMatch(/\n./)
 })

@@ -1,27 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
-  CLOSE_REASONS,
-  type Frame,
-  HEARTBEAT_MS,
-  MAX_CONTROL_BYTES,
-  MAX_PAYLOAD_BYTES,
-  MAX_SECRETS_BYTES,
-  REFUSALS,
-  SOCKET_PATH,
-  SUBPROTOCOL,
-  WINDOW_PER_JOB_BYTES,
-  WINDOW_PER_SOCKET_BYTES,
   agentMessageSchema,
-  encodeFrame,
+  CLOSE_REASONS,
   helloPayloadSchema,
   jobSecretsSchema,
+  REFUSALS,
   resumedJobSchema,
   serverMessageSchema,
   spooledJobSchema,
 } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
-import { RUNNER_MOVES } from '../../../control-plane/src/runners/registration/admin/states.js'
 
 /** docs/protocol.md is written by hand; these tests keep it beside the code. */
 const text = readFileSync(resolve(import.meta.dirname, '../../../docs/protocol.md'), 'utf8')
@@ -92,67 +81,7 @@ test('every close reason is there with its code and whether to try again, and no
   expect(described).toEqual(known)
 })
 
-test('every state of a runner is there with its moves', () => {
-  const described = Object.fromEntries(
-    rows(section('2. States')).flatMap(([state = '', , moves = '']) =>
-      state.startsWith('`') ? [[state.replaceAll('`', ''), moves]] : [],
-    ),
-  )
-  expect(Object.keys(described).sort()).toEqual(Object.keys(RUNNER_MOVES).sort())
-  for (const [state, moves] of Object.entries(RUNNER_MOVES)) {
-    for (const [move, next] of Object.entries(moves)) {
-      expect(described[state]).toContain(move)
-      expect(described[state]).toContain(next === 'gone' ? 'gone' : `\`${next}\``)
-    }
-  }
-})
-
-describe('the tables of the frames read what the code writes', () => {
-  const payload = Buffer.from('payload')
-  const sha256 = '0123456789abcdef'.repeat(4)
-  const frames: [string, Frame, Record<string, number | string>][] = [
-    [
-      'Stream frame (agent to control plane)',
-      { kind: 'stream', stream: 'events', final: true, epoch: 0x01020304, jobId: 77, offset: 2 ** 40 + 5, payload },
-      { kind: 1, stream: 1, flags: 1, zero: 0, epoch: 0x01020304, 'job id': 77, 'byte offset': 2 ** 40 + 5 },
-    ],
-    [
-      'Blob frame (control plane to agent)',
-      { kind: 'blob', sha256, offset: 2 ** 33, size: 2 ** 41, payload },
-      { kind: 2, zero: 0, 'SHA-256': sha256, 'byte offset': 2 ** 33, size: 2 ** 41 },
-    ],
-  ]
-
-  test.each(frames)('%s', (heading, frame, values) => {
-    const bytes = encodeFrame(frame)
-    const table = rows(section(heading)).filter(([offset = '']) => /^\d+$/.test(offset))
-    const read: Record<string, number | string> = {}
-    let end = 0
-    for (const [offset = '', length = '', field = ''] of table) {
-      // The fields follow one another without a gap.
-      expect(Number(offset)).toBe(end)
-      const part = bytes.subarray(end, length === '' ? undefined : end + Number(length))
-      end += Number(length)
-      if (field === 'payload') expect(part).toEqual(payload)
-      else read[field] = Number(length) > 8 ? part.toString('hex') : Number(BigInt(`0x${part.toString('hex')}`))
-    }
-    expect(read).toEqual(values)
-  })
-})
-
 test('every part of sealed secrets is there, and no other', () => {
   const described = namedFields(section('8. Sealed secrets'))
   expect(described).toEqual(Object.keys(jobSecretsSchema.entries))
-  expect(section('8. Sealed secrets')).toContain(`at most ${MAX_SECRETS_BYTES / 1024} KiB`)
-})
-
-test('the numbers are those of the contract', () => {
-  expect(text).toContain(`\`${SOCKET_PATH}\``)
-  expect(text).toContain(`\`${SUBPROTOCOL}\``)
-  expect(text).toContain(`at most ${MAX_PAYLOAD_BYTES / 1024} KiB of payload`)
-  expect(text).toContain(`at most ${MAX_CONTROL_BYTES / 1024 / 1024} MiB`)
-  expect(text).toContain(
-    `${WINDOW_PER_JOB_BYTES / 1024 / 1024} MiB of one job and ${WINDOW_PER_SOCKET_BYTES / 1024 / 1024} MiB`,
-  )
-  expect(text).toContain(`Every ${HEARTBEAT_MS / 1000} seconds`)
 })

@@ -74,19 +74,33 @@ describe('frames', () => {
     )
   })
 
-  test('the payload is limited in both directions', () => {
-    const frame = (length: number): Frame => ({
-      kind: 'stream',
-      stream: 'output',
-      final: false,
-      epoch: 1,
-      jobId: 1,
-      offset: 0,
-      payload: Buffer.alloc(length),
-    })
-    const largest = encodeFrame(frame(MAX_PAYLOAD_BYTES))
-    expect(decodeFrame(largest).payload.length).toBe(MAX_PAYLOAD_BYTES)
-    expect(() => encodeFrame(frame(MAX_PAYLOAD_BYTES + 1))).toThrow(ProtocolError)
-    expect(() => decodeFrame(Buffer.concat([largest, Buffer.alloc(1)]))).toThrow(ProtocolError)
+  const largest: Frame = {
+    kind: 'stream',
+    stream: 'events',
+    final: true,
+    epoch: 1,
+    jobId: 1,
+    offset: Number.MAX_SAFE_INTEGER,
+    payload: Buffer.alloc(MAX_PAYLOAD_BYTES),
+  }
+
+  test.each<[string, (bytes: Buffer) => Buffer | number]>([
+    ['another kind', (bytes) => bytes.writeUInt8(3, 0)],
+    ['another stream', (bytes) => bytes.writeUInt8(2, 1)],
+    ['another flag', (bytes) => bytes.writeUInt8(2, 2)],
+    ['a job whose number is too large', (bytes) => bytes.writeBigUInt64BE(2n ** 53n, 8)],
+    ['an offset that is too large', (bytes) => bytes.writeBigUInt64BE(2n ** 53n, 16)],
+    ['a payload that is too long', (bytes) => Buffer.concat([bytes, Buffer.alloc(1)])],
+  ])('with %s are refused', (_what, change) => {
+    const bytes = encodeFrame(largest)
+    expect(decodeFrame(bytes)).toEqual(largest)
+    const changed = change(bytes)
+    expect(() => decodeFrame(typeof changed === 'number' ? bytes : changed)).toThrow(ProtocolError)
+  })
+
+  test('of a blob end with it, and none is made that is too long', () => {
+    const blob: Frame = { kind: 'blob', sha256: 'c'.repeat(64), offset: 4, size: 4, payload: Buffer.from('x') }
+    expect(() => decodeFrame(encodeFrame(blob))).toThrow(ProtocolError)
+    expect(() => encodeFrame({ ...largest, payload: Buffer.alloc(MAX_PAYLOAD_BYTES + 1) })).toThrow(ProtocolError)
   })
 })
