@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { processesOf, spooledJob, supervisorPid } from './agent-process.js'
+import { AgentProcess, processesOf, spooledJob, supervisorPid } from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
 import { leaveTrace, orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd, type Setting } from './setting.js'
 import { waitUntil } from './waiting.js'
 import { covers } from '../interface/covers.js'
+import { fingerprintOfService, newServiceIdentity } from '../support/service-identity.js'
 
 /** A job that prints, waits for the file `go`, and prints again; it leaves one line in `trace` for each run. */
 function offerWaiting({ controlPlane, folder }: Setting): StoredJob {
@@ -308,6 +309,30 @@ describe('aborting', () => {
     controlPlane.cut()
     await waitUntil('the spool is empty', () => spooledJob(statePath) === null)
     expect(processesOf(job.order.run_id)).toEqual([])
+  })
+
+  test('a job that it does not know is described to it, and to another control plane without its variables', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    const agent = await setting.join()
+    const extravars = { inline: { told: 'to the first only' } }
+    const site = play(waitFor(join(setting.folder, 'go')))
+    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': site }), { extravars }))
+    await waitUntil('it is claimed', () => job.claims === 1)
+    controlPlane.jobs.clear()
+    controlPlane.cut()
+    const { run_id } = job.order
+    const own = await waitUntil('it is described', () => controlPlane.orphans[0])
+    expect(own).toMatchObject({ run_id, service: null, ended: false, description: { extravars: extravars.inline } })
+
+    await agent.kill()
+    const before = fingerprintOfService(controlPlane.service)
+    controlPlane.service = newServiceIdentity()
+    const trust = ['trust', '--fingerprint', fingerprintOfService(controlPlane.service)]
+    expect(await AgentProcess.command(trust, { RTE_STATE_PATH: statePath })).toMatchObject({ code: 0 })
+    await setting.join()
+    const other = await waitUntil('it is described again', () => controlPlane.orphans[1])
+    expect(other).toMatchObject({ run_id, service: before, description: { form: job.order.form, extravars: null } })
   })
 })
 

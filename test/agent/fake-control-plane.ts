@@ -74,6 +74,8 @@ export class FakeControlPlane {
   cutsWelcomed = false
   readonly hellos: HelloPayload[] = []
   readonly inventories: Extract<AgentMessage, { type: 'inventory' }>[] = []
+  /** Jobs that it does not know, as the agent describes them. */
+  readonly orphans: Extract<AgentMessage, { type: 'orphan' }>[] = []
   /** Runs whose jobs a person deleted; the others are unknown, as they are to a control plane of contract 3. */
   readonly deleted = new Set<string>()
   readonly statuses: Extract<AgentMessage, { type: 'status' }>[] = []
@@ -290,6 +292,7 @@ export class FakeControlPlane {
       }
       case 'orphan':
         // It waits for a decision that nobody makes here.
+        this.orphans.push(message)
         return
       case 'want':
         this.wanted.push(...message.hashes)

@@ -37,9 +37,6 @@ def line(result, **fields):
     assert text.endswith(b"\\n") and text.count(b"\\n") == 1
     return {"event": json.loads(text), "bytes": len(text), "text": text.decode()[:200]}
 
-def bare(**fields):
-    return json.loads(event_line.line_of(dict({"order": 1, "type": "t"}, **fields)))
-
 def answer(question):
     return eval(question, globals())
 `)
@@ -101,26 +98,6 @@ test('a long name is cut, with a hash that tells it from others', async () => {
   expect(Object.keys(await resultOf(`{${just}: nan}`))).toEqual(['k'.repeat(1000)])
   const [name] = Object.keys(await resultOf(`{${more}: nan}`))
   expect(name).toMatch(new RegExp(`^k{1000} sha256:[0-9a-f]{64}$`))
-})
-
-describe('an event without a result', () => {
-  test('has its own fields as they are, and others bounded', async () => {
-    expect(await evaluate('bare(play="p" * 5000)')).toMatchObject({ play: 'p'.repeat(5000) })
-    const odd = 'odd=nan, play="p" * 5000, short="s" * 4000, items=[1, {"a": (2,)}], play_uuid="u" * 5000'
-    expect(await evaluate(`bare(${odd})`)).toEqual({
-      order: 1,
-      type: 't',
-      odd: 'nan',
-      play: 'p'.repeat(4000),
-      short: 's'.repeat(4000),
-      items: [1, { a: [2] }],
-      play_uuid: 'u'.repeat(5000),
-    })
-    const { long } = (await evaluate('bare(odd=nan, long=["x" * 4000])')) as { long: string }
-    expect(long).toBe(`["${'x'.repeat(3998)}`)
-    const just = await evaluate('bare(odd=nan, long=["x" * 3996])')
-    expect(just).toMatchObject({ long: ['x'.repeat(3996)] })
-  })
 })
 
 describe('a deep result', () => {
@@ -196,22 +173,6 @@ describe('a long result', () => {
     const names = Object.keys(named.map as object)
     expect(names).toEqual(names.map((_, index) => `k${String(index).padStart(5, '0')}`))
     expect(names.length).toBeGreaterThanOrEqual(1000)
-  })
-
-  test('of too many parts is not copied to its end', async () => {
-    const { a, _cut: cut } = await resultOf('{"a": [nan] + [1] * 50000}')
-    expect(cut).toEqual([{ path: 'a', items: 50_001 }])
-    expect(a).toHaveLength(49_999)
-    expect((await resultOf('{"a": [nan] + [1] * 49998}'))._cut).toBeUndefined()
-  })
-
-  test('has fifty notes at most, and the number of the others', async () => {
-    const { _cut: cut = [] } = await resultOf('{"k%d" % n: "x" * 9000 for n in range(60)}')
-    expect(cut).toHaveLength(51)
-    expect(cut.at(-1)).toEqual({ more: 10 })
-    const { _cut: fifty = [] } = await resultOf('{"k%d" % n: "x" * 9000 for n in range(50)}')
-    expect(fifty).toHaveLength(50)
-    expect(fifty).not.toContainEqual(expect.objectContaining({ more: expect.anything() as unknown }))
   })
 
   test('that cannot be made shorter part by part is the beginning of its text', async () => {

@@ -297,3 +297,16 @@ test('a task has in all events of a play the name that was shown when it began',
     ['playbook_on_notify', 'restart again', 'b'],
   ])
 })
+
+test.each([['not JSON'], [undefined]])(
+  'secret values that cannot be read (%s) leave no event at all',
+  async (secrets) => {
+    const files = {
+      HOLDFAST_EVENTS_FILE: 'events.jsonl',
+      HOLDFAST_CALLBACK_FILE: 'callback.json',
+      HOLDFAST_SECRETS_FILE: 'secrets',
+    }
+    const { disabled, text } = await play({ files, ...(secrets === undefined ? {} : { secrets }), steps: [] })
+    expect({ disabled, text }).toEqual({ disabled: true, text: null })
+  },
+)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { FIRST_JOB_USER } from '../support/job-users.js'
@@ -9,7 +9,7 @@ const UID = FIRST_JOB_USER + 25
 
 const ask = askPython(`
 import os, pwd
-from holdfast_job import isolation_check, users
+from holdfast_job import isolation_check
 
 def answer(question):
     listed = question.get("listed", {})
@@ -38,21 +38,6 @@ def answer(question):
                 return isolation_check._private_folders(entry, {"folder": "/srv/users", "read": [], "run": [], **question["asked"]})
             finally:
                 isolation_check.leave_common_folders = kept
-        opened = len(os.listdir("/proc/self/fd"))
-        result = isolation_check.check(question["asked"])
-        opened = len(os.listdir("/proc/self/fd")) - opened
-        children = True
-        try:
-            os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            children = False
-        free = []
-        for entry in result["users"]:
-            user = users.JobUser(entry, question["asked"]["folder"])
-            free.append(user.lock())
-            if free[-1]:
-                user.unlock()
-        return {**result, "children": children, "opened": opened, "free": free}
     except isolation_check.Unfit as unfit:
         return str(unfit)
 `)
@@ -88,12 +73,6 @@ describe('a user of jobs', () => {
       'RTE_ISOLATION_USERS: job is root, nobody, or the user of the agent, or is in the group of root',
     )
   })
-
-  test('is good with the numbers beside those', async () => {
-    for (const uid of [1, 65533, 65535]) {
-      expect(await entryOf('job', [uid, 1, '/h', NO_LOGIN], [65534])).toMatchObject({ uid, gid: 1, groups: [65534] })
-    }
-  })
 })
 
 describe('folders that a job has for itself', () => {
@@ -118,41 +97,4 @@ describe('folders that a job has for itself', () => {
     symlinkSync('/tmp', join(folder, 'link'))
     expect(await privateOf({ state: join(folder, 'link') })).toEqual(['/var/tmp', '/dev/shm'])
   })
-})
-
-test('users whose home in the list of users is another one are all named, and no job is taken', async () => {
-  const state = mkdtempSync('/tmp/holdfast-entries-')
-  onTestFinished(() => {
-    rmSync(state, { recursive: true })
-  })
-  mkdirSync(join(state, 'spool/jobs'), { recursive: true })
-  const folder = join(state, 'users')
-  const checked = (home: string, otherHome = `${folder}/other/home`) =>
-    ask({
-      what: 'check',
-      asked: { users: ['job', 'other'], folder, state, read: [], run: [], hidden: [] },
-      listed: {
-        job: [UID, UID, home, NO_LOGIN],
-        other: [UID + 1, UID + 1, otherHome, NO_LOGIN],
-      },
-    })
-  const users = [
-    { uid: UID, gid: UID, name: 'job', groups: [] },
-    { uid: UID + 1, gid: UID + 1, name: 'other', groups: [] },
-  ]
-  for (const home of ['/var/lib/job', '/nonexistent', '/tmp', '', `${folder}/other/home`]) {
-    const problem = await checked(home)
-    expect(problem).toMatch(/another home for job than/)
-    expect(problem).toContain(`usermod --home ${folder}/USER/home USER`)
-  }
-  expect(await checked('/srv/a', '/srv/b')).toMatch(/another home for job other than/)
-  // Nothing was tried, so nothing was made for them.
-  expect(existsSync(folder)).toBe(false)
-
-  // Whoever was tried is free again, and no process and no open file is left of the trial.
-  const rest = { users, children: false, opened: 0, free: [true, true] }
-  expect(await checked(`${folder}/job/home`)).toMatchObject({ ...rest, warnings: [] })
-  symlinkSync(state, `${state}-link`)
-  onTestFinished(() => rmSync(`${state}-link`))
-  expect(await checked(`${state}-link/users/job/home`)).toMatchObject({ ...rest, warnings: [] })
 })

@@ -122,33 +122,6 @@ def removed_in_open(paths, foreign, shut=()):
         leftovers._remove_own_in(folder, OTHER, 6)
         return [line.split(" ")[0] for line in shown(folder)]
 
-def looked_into():
-    """Folders of the host in which something of a user is looked for."""
-    seen = []
-    def scandir(path):
-        seen.append(path)
-        raise PermissionError()
-    watched(scandir=scandir)
-    real = leftovers._remove_queues
-    leftovers._remove_queues = lambda uid: None
-    leftovers.remove_all(types.SimpleNamespace(uid=OTHER), [])
-    leftovers._remove_queues = real
-    return seen
-
-def planned(shut):
-    """What is removed for the user job-1 when each folder of cron and at has something of it, and of others. One may not be read."""
-    def entry(folder, name, uid, target):
-        stat = lambda follow_symlinks=True: types.SimpleNamespace(st_uid=target if follow_symlinks else uid)
-        return types.SimpleNamespace(path=folder + "/" + name, stat=stat)
-    def scandir(folder):
-        if folder == shut: raise PermissionError()
-        return [entry(folder, "a1", 7, 7), entry(folder, "a2", 8, 8), entry(folder, "own-link", 7, 8), entry(folder, "their-link", 8, 7)]
-    gone = []
-    isfile = lambda path: path.startswith("/var/spool/cron")
-    watched(geteuid=lambda: 0, path=StandIn(os.path, isfile=isfile), scandir=scandir, unlink=gone.append)
-    leftovers.remove_planned(types.SimpleNamespace(name="job-1", uid=7))
-    return gone
-
 TABLES = {
     "shm": "key shmid perms cuid uid cgid\\n0 11 600 7 9 9\\n0 12 600 9 7 9\\n0 13 600 70 9 7\\n",
     "sem": "key semid perms nsems uid gid cuid\\n0 21 600 1 7 9 9\\n0 22 600 7 9 9 9\\n0 23 600 1 9 9 7\\n",
@@ -179,16 +152,6 @@ def queues(kinds, refused=None):
         leftovers._library = kept
         del leftovers.open
 
-def refused():
-    """The kernel's own answer for a number that no queue has."""
-    leftovers._queues_of, kept = lambda uid, kind: [2**30], leftovers._queues_of
-    try:
-        leftovers._remove_queues(7)
-        return []
-    except OSError as error:
-        return [error.errno > 0, error.strerror]
-    finally:
-        leftovers._queues_of = kept
 `)
 
 describe('files that are given to a user', () => {
@@ -226,11 +189,6 @@ describe('what a job has left', () => {
   test('of its user is removed from its folders and from those that are open to all', async () => {
     expect(await call('removed_all')).toEqual([['home/ 700', 'open/ 755'], true])
   })
-
-  test('is looked for in all folders of the host where any user may write', async () => {
-    const open = ['/tmp', '/var/tmp', '/dev/shm', '/dev/mqueue', '/run/lock', '/var/crash']
-    expect(await call('looked_into')).toEqual(open)
-  })
 })
 
 describe.skipIf(process.getuid?.() !== 0)('in a folder that is open to all', () => {
@@ -254,21 +212,6 @@ describe.skipIf(process.getuid?.() !== 0)('in a folder that is open to all', () 
     const left = await call('removed_in_open', paths, ['open', 'shut', 'link'], ['shut'])
     expect(left).toEqual(['link', 'open/', 'shut/', 'shut/own'])
   })
-
-  test('six such folders in one another are looked into, and no more', async () => {
-    const deep = ['1', '1/2', '1/2/3', '1/2/3/4', '1/2/3/4/5', '1/2/3/4/5/6', '1/2/3/4/5/6/7']
-    const paths = [`${deep[6]}/`, `${deep[5]}/own`, `${deep[6]}/own`]
-    expect(await call('removed_in_open', paths, deep)).toEqual([...deep.map((path) => `${path}/`), `${deep[6]}/own`])
-  })
-})
-
-test('what cron and at would start later is removed in all their places, and nothing of other users', async () => {
-  const tables = ['/var/spool/cron/crontabs/job-1', '/var/spool/cron/job-1']
-  const folders = ['/var/spool/cron/atjobs', '/var/spool/at', '/var/spool/atjobs']
-  const placesIn = (folder: string) => [`${folder}/a1`, `${folder}/own-link`]
-  expect(await call('planned', null)).toEqual([...tables, ...folders.flatMap(placesIn)])
-  // A place that is not there, or cannot be read, does not keep the others.
-  expect(await call('planned', folders[0])).toEqual([...tables, ...folders.slice(1).flatMap(placesIn)])
 })
 
 describe('queues of System V', () => {
@@ -285,13 +228,5 @@ describe('queues of System V', () => {
   test('of kinds that the kernel does not have are no error', async () => {
     expect(await call('queues', [])).toEqual([])
     expect(await call('queues', ['msg'])).toEqual([['msg', 32, 0, null]])
-  })
-
-  test('that the kernel does not let go are said with its reason', async () => {
-    expect(await call('refused')).toEqual([true, 'shm 1073741824 cannot be removed'])
-  })
-
-  test('that cannot be removed are said', async () => {
-    expect(await call('queues', ['sem', 'msg'], 23)).toEqual([expect.anything(), 'sem 23 cannot be removed'])
   })
 })

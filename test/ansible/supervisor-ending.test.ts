@@ -29,6 +29,8 @@ describe('the end of a job', () => {
     expect(end.started_at).not.toBeNull()
     expect(await job.output()).toBe('hello\noops\n')
     expect(end.events).toMatchObject({ length: 0, dropped: 0, errors: 0, plugin_seen: false })
+    // It was not ansible that refused the run.
+    expect(end.events).not.toHaveProperty('before_play')
     expect((await readdir(job.path)).sort()).toEqual([
       'end.json',
       'events.jsonl',
@@ -85,9 +87,12 @@ describe('the end of a job', () => {
     expect(await job.run()).toMatchObject({ cause: 'exited', exit_code: 3, events: { plugin_seen: false } })
   })
 
-  it('survives a task that runs `kill 0`', async () => {
-    const job = await JobFolder.create({ argv: shell('echo before; kill 0; sleep 600') })
-    expect(await job.run()).toMatchObject({ cause: 'signaled', signal: 'SIGTERM' })
+  it.each([
+    ['kill 0', 'SIGTERM'],
+    ['kill -9 0', 'SIGKILL'],
+  ])('survives a task that runs `%s`', async (command, signal) => {
+    const job = await JobFolder.create({ argv: shell(`echo before; ${command}; sleep 600`) })
+    expect(await job.run()).toMatchObject({ cause: 'signaled', signal })
     expect(await job.output()).toBe('before\n')
   })
 
@@ -309,12 +314,15 @@ describe('an abort', () => {
   })
 
   it('asks with SIGINT first, and the program may say its last words', async () => {
-    const job = await JobFolder.create({ argv: shell(`trap "echo goodbye; exit 99" INT; ${waiting}`) })
+    // Much, so that all of it is still in the pipe when the program has ended.
+    const words = 'goodbye\n'.repeat(25_000)
+    const job = await JobFolder.create({ argv: shell(`trap "cat words; exit 99" INT; ${waiting}`) })
+    await writeFile(job.file('words'), words)
     job.start()
     await until('the program runs', () => exists(job.file('ready')))
     await job.abort()
     expect(await job.end()).toMatchObject({ cause: 'aborted', exit_code: 99, signal: null, aborted: true })
-    expect(await job.output()).toBe('goodbye\n')
+    expect(await job.output()).toBe(words)
   })
 
   it('reaches a program although the supervisor was started with SIGINT ignored', async () => {
@@ -386,7 +394,8 @@ describe('an abort', () => {
   })
 
   it('twice is the same as once', async () => {
-    const job = await JobFolder.create({ argv: shell(`trap "echo INT" INT; ${waiting}`), ladder: quickLadder })
+    const ladder = { interrupt: 0.3, terminate: 600 }
+    const job = await JobFolder.create({ argv: shell(`trap "echo INT" INT; ${waiting}`), ladder })
     job.start()
     await until('the program runs', () => exists(job.file('ready')))
     await job.abort()

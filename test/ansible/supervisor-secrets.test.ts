@@ -148,10 +148,18 @@ describe('a supervisor with secrets', () => {
     expect(await job.output()).toBe('started\n')
   })
 
-  test('ends as ever when nobody reads a pipe', async () => {
+  test('ends as ever when nobody reads a pipe, and leaves none', async () => {
     const job = await jobOf('echo done')
     job.startWithSecrets(told({ a: SECRET, b: SECRET }, [SECRET]))
     expect((await job.end()).cause).toBe('exited')
+    expect(readdirSync(job.path).filter((name) => /^[ab]/.test(name))).toEqual([])
+  })
+
+  test('hides values in what the end says', async () => {
+    const job = await JobFolder.create({ argv: [`/no/${SECRET}/program`] })
+    job.startWithSecrets(told({}, [SECRET]))
+    const { cause, message } = await job.end()
+    expect([cause, message]).toEqual(['spawn_failed', expect.stringContaining('/no/********/program')])
   })
 
   test('hides values in events of every kind, in names and keys, also in what is cut', async () => {
