@@ -225,17 +225,14 @@ describe('jobs with users of their own', () => {
     const ssh = { shell: "ssh -G host.example | grep -i '^userknownhostsfile'", register: 'ssh' }
     const facts = { setup: { gather_subset: ['!all', 'user'] } }
     const keys = say("keys of the agent: {{ lookup('env', 'SSH_AUTH_SOCK') | length }}")
-    const tasks = [
-      facts,
-      ssh,
-      say('{{ ansible_user_id }} at {{ ssh.stdout }}'),
-      keys,
-      { include_role: { name: 'here' } },
-    ]
+    const id = { shell: 'id -G', register: 'id' }
+    const said = [say('{{ ansible_user_id }} at {{ ssh.stdout }}'), keys, say('its groups: {{ id.stdout }}')]
+    const tasks = [facts, ssh, id, ...said, { include_role: { name: 'here' } }]
     const end = await exactEnd(setting.controlPlane, offer(setting, tasks))
     expect(end, end.text).toMatchObject({ exit_code: 0, message: null })
     expect(end.text).toContain('a role of the host')
     expect(end.text).toContain('keys of the agent: 0')
+    expect(end.text).toContain(`its groups: ${FIRST_JOB_USER + 24}"`)
     expect(end.text).toContain(`holdfast-job-1 at userknownhostsfile ${home}/.ssh/known_hosts`)
     const isAboutUsers = (line: string): boolean => line.includes('list of users')
     expect(agent.log.filter(({ msg }) => isAboutUsers(msg))).toEqual([])

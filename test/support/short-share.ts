@@ -18,7 +18,7 @@ export const LEFT_OUT_OF_SHORT_RUN: readonly string[] = [
   ),
   'test/chaos/kit/**',
   allBut('test/e2e', 'credential-requests', 'multistep', 'playbook-job'),
-  allBut('test/agent', 'agent-join', 'agent-run', 'agent-signals', 'settings'),
+  allBut('test/agent', 'agent-connection', 'agent-join', 'agent-run', 'agent-signals', 'settings'),
   allBut('test/browser', 'form-fields', 'job-actions', 'jobs-list', 'sign-in'),
   allBut('test/browser/log', 'reading'),
 ]
