@@ -106,6 +106,15 @@ describe('a sign-in', () => {
   })
 })
 
+test('a key of the service that was replaced at one node is shown to runners by the other', async () => {
+  const keyAt = (node: Node) => node.admin.get<{ fingerprint: string; previous: string[] }>('/service/key')
+  const { fingerprint } = await keyAt(here)
+  const replaced = await here.admin.post<{ fingerprint: string }>('/service/key/rotate', { fingerprint })
+  await waitFor('the key there', async () => (await keyAt(there)).fingerprint === replaced.fingerprint)
+  expect(await keyAt(there)).toMatchObject({ previous: [fingerprint] })
+  // The agent follows the new key at the next node, in the test below.
+})
+
 describe('kill -9 of the node that has the socket of a runner', () => {
   test('while output streams: the runner goes to the other one, and every byte is there once', async () => {
     const jobs = [await launchAt(there), await launchPlaybook(several.chaos)]

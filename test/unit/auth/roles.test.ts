@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Role, parseRoleConfig } from '../../../control-plane/src/auth/roles/role-config.js'
+import type { Role } from '../../../control-plane/src/auth/roles/role-config.js'
 import { grantOf } from '../../../control-plane/src/auth/roles/roles.js'
 import { mayUseForm } from '../../../control-plane/src/forms/visibility.js'
 import { covers } from '../../interface/covers.js'
@@ -7,132 +7,98 @@ import { covers } from '../../interface/covers.js'
 const jo = { type: 'local' as const, username: 'jo', groups: ['local/ops', 'local/dev'], isLaterOfName: false }
 const grant = (...roles: Role[]) => grantOf(jo, { roles })
 const optionsOf = (...roles: Role[]) => grant(...roles).options
+/** A role that jo has. */
+const own = (more: Partial<Role>): Role => ({ name: 'own', groups: ['local/ops'], ...more })
 
 describe('membership', () => {
-  test('is by group, exactly as written, or by user, in upper or lower case', () => {
+  test.each<[string[], Partial<Role>]>([
+    [['own', 'default'], { groups: ['local/ops'] }],
+    [['own', 'default'], { users: ['local/jo'] }],
+    [['own', 'default'], { users: ['local/Jo'] }],
+    [['default'], { groups: ['ldap/ops', 'ops', 'local/OPS'] }],
+    [['default'], { users: ['jo', 'ldap/jo'] }],
+    [['default'], { name: 'public', groups: ['local/ops'] }],
+    [['default'], { name: 'default', groups: ['ldap/none'] }],
+  ])('jo has the roles %j with the role %j', (roles, role) => {
     covers('role.membership')
-    const roles: Role[] = [
-      { name: 'a', groups: ['local/ops'] },
-      { name: 'b', users: ['local/jo'] },
-      { name: 'c', groups: ['ldap/ops', 'ops', 'local/OPS'] },
-      { name: 'd', users: ['jo', 'ldap/jo', 'local/Jo'] },
-      { name: 'e' },
-    ]
-    expect(grant(...roles).roles).toEqual(['a', 'b', 'd', 'default'])
+    expect(grant({ name: 'own', ...role }).roles).toEqual(roles)
   })
 
   test('of the role admin gives every option, whatever roles say', () => {
-    const { isAdmin, options, allowedRunners } = grant(
-      { name: 'admin', groups: ['local/ops'], options: { showAllJobLogs: false }, runners: ['one'] },
-      { name: 'x', groups: ['local/ops'], options: { allowVerboseMode: false } },
+    const limits = { runners: ['one'], credentials: ['x'], scopes: ['read' as const] }
+    const { isAdmin, options, ...granted } = grant(
+      own({ name: 'admin', options: { showAllJobLogs: false }, ...limits }),
+      own({ options: { allowVerboseMode: false } }),
     )
-    expect(isAdmin).toBe(true)
-    expect(new Set(Object.values(options))).toEqual(new Set([true]))
-    expect(allowedRunners).toBeNull()
-  })
-
-  test('everyone has default; public is its old name and not a separate role', () => {
-    covers('role.membership')
-    expect(grant({ name: 'public', groups: ['local/ops'] }).roles).toEqual(['default'])
-    expect(grant({ name: 'default', groups: ['ldap/none'] }).roles).toEqual(['default'])
-    expect(grantOf({ ...jo, groups: [] }, { roles: [] }).roles).toEqual(['default'])
+    expect([isAdmin, ...new Set(Object.values(options))]).toEqual([true, true])
+    expect(granted).toMatchObject({ allowedRunners: null, allowedCredentials: null, tokenScopes: null })
   })
 })
 
 describe('options', () => {
-  test('have built-in defaults', () => {
+  test('without a role let a user start jobs verbosely, and nothing else', () => {
     covers('role.options')
-    expect(optionsOf()).toEqual({
-      allowVerboseMode: true,
-      allowJobRelaunch: false,
-      showAllJobLogs: false,
-      manageAllJobs: false,
-      allowApiTokens: false,
-    })
-  })
-
-  test('a role with only extendedTokenExpiration, the older name, has allowApiTokens', () => {
-    const role = (options: Record<string, boolean>): Role => ({ name: 'x', groups: ['local/ops'], options })
-    expect(optionsOf(role({ extendedTokenExpiration: true })).allowApiTokens).toBe(true)
-    expect(optionsOf(role({ extendedTokenExpiration: true, allowApiTokens: false })).allowApiTokens).toBe(false)
-    expect(optionsOf({ name: 'default', options: { extendedTokenExpiration: true } }).allowApiTokens).toBe(true)
-    expect(optionsOf(role({ extendedTokenExpiration: true })).allowJobRelaunch).toBe(false)
+    const { allowVerboseMode, ...others } = optionsOf()
+    expect([allowVerboseMode, ...new Set(Object.values(others))]).toEqual([true, false])
   })
 
   test.each([
-    ['one that says yes', [{ showAllJobLogs: true }], true],
     ['one that says yes and one that is silent', [{ showAllJobLogs: true }, {}], true],
     ['two that say yes', [{ showAllJobLogs: true }, { showAllJobLogs: true }], true],
     ['yes and no', [{ showAllJobLogs: true }, { showAllJobLogs: false }], false],
     ['no and yes', [{ showAllJobLogs: false }, { showAllJobLogs: true }], false],
     ['silence', [{}, {}], false],
-  ])('%s', (_what, options, expected) => {
+  ])('of several roles: %s', (_what, options, expected) => {
     covers('role.options')
-    const roles = options.map((one, index) => ({
-      name: `r${index}`,
-      groups: ['local/ops'],
-      options: one as Record<string, boolean>,
-    }))
+    const roles = options.map((one, index) => own({ name: `r${index}`, options: one as Record<string, boolean> }))
     expect(optionsOf(...roles).showAllJobLogs).toBe(expected)
   })
 
-  test('the role of everyone only sets options that no other role sets', () => {
+  test('the role of everyone only sets options that no other role sets, and default has priority over public', () => {
     covers('role.options')
     const everyone = { name: 'default', options: { showAllJobLogs: true, allowVerboseMode: false } }
-    const own = { name: 'ops', groups: ['local/ops'], options: { showAllJobLogs: false } }
-    expect(optionsOf(everyone, own)).toMatchObject({ showAllJobLogs: false, allowVerboseMode: false })
-    expect(optionsOf(everyone)).toMatchObject({ showAllJobLogs: true, allowVerboseMode: false })
+    const old = { name: 'public', options: { showAllJobLogs: false, allowApiTokens: true } }
+    const options = { showAllJobLogs: true, allowVerboseMode: false, allowApiTokens: true }
+    expect(optionsOf(old, everyone)).toMatchObject(options)
+    expect(optionsOf(everyone, own({ options: { showAllJobLogs: false } }))).toMatchObject({ showAllJobLogs: false })
   })
 
-  test('default has priority over public', () => {
-    const roles: Role[] = [
-      { name: 'public', options: { manageAllJobs: true, allowApiTokens: true } },
-      { name: 'default', options: { manageAllJobs: false } },
-    ]
-    expect(optionsOf(...roles)).toMatchObject({ manageAllJobs: false, allowApiTokens: true })
+  test('extendedTokenExpiration is the older name of allowApiTokens', () => {
+    expect(optionsOf(own({ options: { extendedTokenExpiration: true } })).allowApiTokens).toBe(true)
+    const both = { extendedTokenExpiration: true, allowApiTokens: false }
+    expect(optionsOf(own({ options: both })).allowApiTokens).toBe(false)
+  })
+
+  test('of pages: all roles have to say yes, and one option has two spellings', () => {
+    const pagesOf = (...roles: Role[]) => grant(...roles).pageOptions
+    const everyone: Role = { name: 'default', options: { showLogs: true } }
+    expect(pagesOf(everyone, own({ options: { showJobs: false } }))).toMatchObject({ showLogs: true, showJobs: false })
+    expect(
+      pagesOf(own({ options: { showJobs: true } }), own({ name: 'b', options: { showJobs: false } })),
+    ).toMatchObject({ showJobs: false })
+    for (const name of ['showExtravars', 'showExtraVars'])
+      expect(pagesOf(own({ options: { [name]: false } }))).toMatchObject({ showExtravars: false, showExtraVars: false })
   })
 })
 
-describe('runners', () => {
-  const role = (name: string, runners?: string[]): Role => ({
-    name,
-    groups: ['local/ops'],
-    ...(runners ? { runners } : {}),
-  })
-
-  test('a user is not limited until a role has a list, then all lists count together', () => {
-    expect(grant(role('a'), role('b')).allowedRunners).toBeNull()
-    expect(grant(role('a', ['one']), role('b'), role('c', ['two', 'one'])).allowedRunners).toEqual(['one', 'two'])
-    expect(grant(role('a', [])).allowedRunners).toEqual([])
-    expect(grant({ name: 'default', runners: ['one'] }).allowedRunners).toEqual(['one'])
-    expect(grant({ name: 'other', groups: ['local/none'], runners: ['one'] }).allowedRunners).toBeNull()
-  })
-})
+test.each(['runners', 'credentials', 'scopes'] as const)(
+  'a user has all %s until a role has a list; then all lists count together',
+  (kind) => {
+    const listOf = (...roles: Role[]) => {
+      const { allowedRunners, allowedCredentials, tokenScopes } = grant(...roles)
+      return { runners: allowedRunners, credentials: allowedCredentials, scopes: tokenScopes }[kind]
+    }
+    expect(listOf(own({}))).toBeNull()
+    expect(listOf({ name: 'not of jo', [kind]: ['read'] })).toBeNull()
+    expect(listOf(own({ [kind]: [] }))).toEqual([])
+    const lists = [own({ [kind]: ['read'] }), own({ name: 'b' }), { name: 'default', [kind]: ['launch', 'read'] }]
+    expect([...(listOf(...lists) ?? [])].sort()).toEqual(['launch', 'read'])
+  },
+)
 
 test('a form is allowed for its roles, for everyone by both names, and for admins', () => {
-  const caller = { isAdmin: false, roles: ['ops', 'default'] }
-  const may = (...roles: string[]) => mayUseForm(caller, { roles })
+  const may = (...roles: string[]) => mayUseForm({ isAdmin: false, roles: ['ops', 'default'] }, { roles })
   expect([may('ops'), may('default'), may('public'), may('x', 'ops')]).toEqual([true, true, true, true])
   expect([may(), may('admin'), may('Ops')]).toEqual([false, false, false])
   expect(mayUseForm({ isAdmin: true, roles: ['admin', 'default'] }, { roles: [] })).toBe(true)
-})
-
-describe('credentials', () => {
-  const role = (name: string, credentials?: string[]): Role => ({
-    name,
-    groups: ['local/ops'],
-    ...(credentials ? { credentials } : {}),
-  })
-
-  test('are not limited until a role of the user lists some; then the lists count together', () => {
-    expect(grant(role('a'), role('b')).allowedCredentials).toBeNull()
-    expect(grant(role('a', ['db.*']), role('b'), role('c', ['x', 'db.*'])).allowedCredentials).toEqual(['db.*', 'x'])
-    expect(grant(role('a', [])).allowedCredentials).toEqual([])
-    expect(grant(role('admin', ['x'])).allowedCredentials).toBeNull()
-  })
-
-  test('that are not regular expressions are reported as a mistake with its line', () => {
-    const text = 'roles:\n  - {name: admin}\n  - name: ops\n    credentials:\n      - good\n      - "[bad"\n'
-    expect(() => parseRoleConfig(text)).toThrow('line 6: [bad is not a regular expression')
-  })
 })

@@ -5,11 +5,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createBrowserSessions } from '../../../control-plane/src/auth/sessions/browser-sessions.js'
 import { createSessions } from '../../../control-plane/src/auth/sessions/sessions.js'
 import { createTokens } from '../../../control-plane/src/auth/sessions/tokens.js'
-import { type SignInDependencies, createSignIn } from '../../../control-plane/src/auth/sign-in/sign-in.js'
 import { type StoredUser, deleteUser, insertUser, updateUser } from '../../../control-plane/src/store/accounts/users.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
 import { openTestStore } from '../../support/test-database.js'
-import { waitFor } from '../../support/wait.js'
 
 const ADDRESS = '192.0.2.1'
 const clock = { now: () => 1_700_000_000_000 }
@@ -63,36 +61,4 @@ test.each([
   await expect(sessions.begin(user, ADDRESS)).rejects.toMatchObject(refusal)
   await expect(browsers.begin(user, ADDRESS)).rejects.toMatchObject(refusal)
   expect(await store.read.selectFrom('session').selectAll().execute()).toEqual([])
-})
-
-test('of three guesses at a name from one address, none begins before the one before it has ended', async () => {
-  const checks: { readonly password: string; readonly end: () => void }[] = []
-  const passwords: SignInDependencies['passwords'] = {
-    hash: () => Promise.resolve(''),
-    verify: (_, password) =>
-      new Promise((resolve) => {
-        checks.push({ password, end: () => resolve(false) })
-      }),
-  }
-  const directory = { isOn: () => Promise.resolve(false), signIn: () => Promise.resolve(null) }
-  const signIn = createSignIn({ store, clock, sessions, passwords, directory })
-  const guess = (password: string, name = 'ann') => signIn.confirm(name, password, ADDRESS)
-  const begun = () => checks.map(({ password }) => password)
-  const reaches = (password: string) => waitFor(`the check of ${password}`, () => begun().includes(password))
-  const end = (password: string) => checks.find((one) => one.password === password)?.end()
-
-  const guesses = [guess('first'), guess('second')]
-  await reaches('first')
-  end('first')
-  await reaches('second')
-  expect(await guesses[0]).toBe(false)
-  guesses.push(guess('third'))
-  // What is asked later, at another name, waits for nobody. So the third would be at its check by then.
-  const other = guess('other', 'bob')
-  await reaches('other')
-  expect(begun()).toEqual(['first', 'second', 'other'])
-  for (const password of ['other', 'second']) end(password)
-  await reaches('third')
-  end('third')
-  expect(await Promise.all([...guesses, other])).toEqual([false, false, false, false])
 })

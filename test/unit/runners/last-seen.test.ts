@@ -1,85 +1,40 @@
 import { expect, test } from 'vitest'
-import { type LastSeen, createLastSeen } from '../../../control-plane/src/runners/dispatch/last-seen.js'
+import { createLastSeen } from '../../../control-plane/src/runners/dispatch/last-seen.js'
 
-/** How long runners count as silent. The test moves the clock, and says when this control plane looked. */
-function watched(lostMs = 60_000) {
-  let now = 1_000_000
-  const lastSeen: LastSeen = createLastSeen({ now: () => now }, lostMs)
-  return {
-    lastSeen,
-    pass: (milliseconds: number) => void (now += milliseconds),
-    lookAfter(milliseconds: number) {
-      now += milliseconds
-      lastSeen.looked()
-    },
+/** Times in seconds: `look` is a look of this control plane, `seen` a sign of the runner. */
+type Step = readonly [after: number, what: 'look' | 'seen']
+const looks = (count: number): Step[] => Array.from({ length: count }, () => [1, 'look'])
+const START: Step[] = [
+  [0, 'look'],
+  [0, 'seen'],
+]
+
+test.each<[string, Step[], number]>([
+  ['counts while this control plane looks', [...START, ...looks(100)], 100],
+  ['begins when the runner was seen last', [...START, ...looks(9), [0.5, 'seen'], [0.5, 'look'], [1, 'look']], 1.5],
+  ['grows by a little only after a slow look', [...START, ...looks(5), [8, 'look']], 7],
+  ['begins anew after a time in which nobody could look', [...START, ...looks(100), [3600, 'look'], ...looks(9)], 9],
+  ['of a runner that nobody saw begins with the first question', [[0, 'look'], ...looks(5)], 0],
+])('the silence of a runner %s', (_, steps, seconds) => {
+  let now = 0
+  const lastSeen = createLastSeen({ now: () => now }, 120_000)
+  for (const [after, what] of steps) {
+    now += after * 1000
+    if (what === 'look') lastSeen.looked()
+    else lastSeen.note(1)
   }
-}
-
-test('silence counts from the last sign of the runner, up to the latest look', () => {
-  const { lastSeen, pass, lookAfter } = watched()
-  lastSeen.looked()
-  pass(300)
-  lastSeen.note(1)
-  lookAfter(700)
-  expect(lastSeen.silentFor(1)).toBe(700)
-  lookAfter(1000)
-  expect(lastSeen.silentFor(1)).toBe(1700)
-  lastSeen.note(1)
-  lookAfter(250)
-  expect(lastSeen.silentFor(1)).toBe(250)
+  expect(lastSeen.silentFor(1)).toBe(seconds * 1000)
 })
 
-test('a runner that nobody saw is silent from the first question on', () => {
-  const { lastSeen, lookAfter } = watched()
-  lastSeen.looked()
-  lookAfter(1000)
-  expect(lastSeen.silentFor(1)).toBe(0)
-  lookAfter(1000)
-  expect([lastSeen.silentFor(1), lastSeen.silentFor(2)]).toEqual([1000, 0])
-})
-
-test('between two looks at most two seconds count', () => {
-  const { lastSeen, pass, lookAfter } = watched()
+test('after such a time an agent has enough time to dial again, however short the limit is', () => {
+  let now = 0
+  const lastSeen = createLastSeen({ now: () => now }, 1000)
   lastSeen.looked()
   lastSeen.note(1)
-  lookAfter(2000)
-  expect(lastSeen.silentFor(1)).toBe(2000)
-  lookAfter(5000)
-  expect(lastSeen.silentFor(1)).toBe(4000)
-  pass(5000)
-  lastSeen.note(1)
-  lookAfter(0)
-  expect(lastSeen.silentFor(1)).toBe(0)
-})
-
-test.each([
-  ['a pause of 10 s is a slow look: silence goes on', 10_000, 3000],
-  ['after a longer pause it was blind: every runner gets the full time again', 10_001, 0],
-])('%s', (_, pauseMs, silentMs) => {
-  const { lastSeen, lookAfter } = watched()
-  lastSeen.looked()
-  lastSeen.note(1)
-  lookAfter(1000)
-  lookAfter(pauseMs)
-  expect(lastSeen.silentFor(1)).toBe(silentMs)
-})
-
-test('after a blind time a runner has at least 35 s to come back, however short the limit of silence is', () => {
-  const { lastSeen, lookAfter } = watched(5000)
-  lastSeen.looked()
-  lastSeen.note(1)
-  lookAfter(60_000)
-  for (let count = 0; count < 35; count += 1) lookAfter(1000)
-  expect(lastSeen.silentFor(1)).toBe(5000)
-  lookAfter(1)
-  expect(lastSeen.silentFor(1)).toBe(5001)
-})
-
-test('the silence of runners that do not matter any more is forgotten', () => {
-  const { lastSeen, lookAfter } = watched()
-  lastSeen.looked()
-  for (const id of [1, 2, 3]) lastSeen.note(id)
-  lastSeen.keepOnly([2, 9])
-  lookAfter(1000)
-  expect([1, 2, 3].map((id) => lastSeen.silentFor(id))).toEqual([0, 1000, 0])
+  now += 3_600_000
+  for (let look = 0; look < 30; look += 1) {
+    now += 1000
+    lastSeen.looked()
+    expect(lastSeen.silentFor(1)).toBe(0)
+  }
 })

@@ -70,12 +70,17 @@ describe('marks in the output of a runner', () => {
     )
   })
 
-  test('have the event and the place', () => {
-    const { shown, marks } = takeMarks(Buffer.concat([Buffer.from('ab'), markOf(1), Buffer.from('c'), markOf(4711)]))
-    expect(shown.toString()).toBe('abc')
-    expect(marks.map(({ event, shown }) => ({ event, shown }))).toEqual([
-      { event: 1, shown: 2 },
-      { event: 4711, shown: 3 },
-    ])
+  test.each([
+    ['no digits', [], []],
+    ['one digit', [0x81], [1]],
+    ['two digits', [0x82, 0x80], [128]],
+    ['the number 0, because events are counted from 1', [0x80], []],
+    ['a byte that no digit has', [0x81, 0xc1], []],
+    ['too many digits', Array.from({ length: 8 }, () => 0x81), []],
+  ])('with %s', (_, digits, events) => {
+    const mark = Buffer.concat([Buffer.from('\x1b_'), WORD, Buffer.from(digits), Buffer.from('\x1b\\')])
+    const { shown, marks } = takeMarks(Buffer.concat([Buffer.from('ab'), mark, Buffer.from('c')]))
+    expect(marks.map(({ event }) => event)).toEqual(events)
+    expect(shown.toString('latin1')).toBe(events.length > 0 ? 'abc' : `ab${mark.toString('latin1')}c`)
   })
 })

@@ -1,68 +1,43 @@
-import { describe, expect, test } from 'vitest'
-import { continuesIdentity } from '../../../control-plane/src/runners/registration/join/clone-rule.js'
+import { expect, test } from 'vitest'
 import { placeFor } from '../../../control-plane/src/runners/registration/join/request-place.js'
 import type { WaitingRunner } from '../../../control-plane/src/store/runners/runners.js'
 
 const LIMITS = { mostWaiting: 4, mostWaitingOfAddress: 2 }
 
-type Given = readonly [network: number, how?: 'gone' | 'kept' | 'kept and gone', lastSeen?: number]
-
-/** The answer for a request from network 1. Each entry of the list is a request; the ids count from 1. */
-function placeIn(...list: Given[]) {
-  const waiting = list.map(([network, how = '', lastSeen = 0], place) => ({
-    row: { id: place + 1, ip: `10.0.0.${network}`, keptBy: how.startsWith('kept') ? 'root' : null, lastSeen },
-    isGone: how.endsWith('gone'),
-  }))
+/**
+ * The place of a request from network 1 in a list of at most 4 requests, 2 of one network. In the list a number is the
+ * network of a request, `k` says that an admin keeps it, `g5` that its runner is gone and was seen at 5.
+ */
+function placeIn(list: string) {
+  const waiting = list.split(' ').flatMap((text, index) => {
+    const [, network, kept, gone] = /^(\d)(k?)(?:g(\d+))?$/.exec(text) ?? []
+    const lastSeen = Number(gone ?? 0)
+    const row = { id: index + 1, ip: `10.0.0.${network}`, keptBy: kept ? 'root' : null, lastSeen }
+    return network === undefined ? [] : [{ row, isGone: gone !== undefined }]
+  })
   const isConnected = ({ id }: WaitingRunner) => waiting[id - 1]?.isGone === false
-  const rows = waiting.map(({ row }) => row as unknown as WaitingRunner)
-  const place = placeFor('10.0.0.1', rows, isConnected, LIMITS)
-  return place.isFree ? place.instead : place.text
+  const place = placeFor(
+    '10.0.0.1',
+    waiting.map(({ row }) => row as WaitingRunner),
+    isConnected,
+    LIMITS,
+  )
+  return place.isFree ? place.instead : 'refused'
 }
 
-describe('a place in the list of requests', () => {
-  test('is free while the list, and the part of its address, have room', () => {
-    expect(placeIn()).toBeNull()
-    expect(placeIn([1], [2], [3])).toBeNull()
-  })
-
-  test('a full list loses the request whose runner is gone the longest', () => {
-    expect(placeIn([2], [3, 'gone', 50], [4, 'gone', 40], [5])).toBe(3)
-  })
-
-  test('a full address loses one of its own, and never one of another address', () => {
-    expect(placeIn([1], [1, 'gone', 9], [2, 'gone', 1])).toBe(2)
-    expect(placeIn([1], [1], [2, 'gone'])).toBe('2 requests of this address wait for approval already')
-  })
-
-  test('a full list with everybody there loses the newest one of the largest address', () => {
-    expect(placeIn([2], [2], [2], [3])).toBe(3)
-    expect(placeIn([2], [3], [3], [4])).toBe(3)
-    // Of two that are alike, the one that asked first.
-    expect(placeIn([2], [2], [3], [3])).toBe(2)
-  })
-
-  test('the largest address must have more than the new one would have', () => {
-    expect(placeIn([1], [2], [2], [3])).toBe('4 requests wait for approval already')
-    expect(placeIn([1], [2], [2], [2])).toBe(4)
-    expect(placeIn([2], [3], [4], [5])).toBe('4 requests wait for approval already')
-  })
-
-  test('requests that an admin marked stay, and do not make an address large', () => {
-    expect(placeIn([2, 'kept and gone'], [3], [4], [5])).toBe('4 requests wait for approval already')
-    expect(placeIn([2, 'kept'], [2, 'kept'], [3], [3])).toBe(4)
-    expect(placeIn([2, 'kept'], [2, 'kept'], [2, 'kept'], [2])).toBe('4 requests wait for approval already')
-  })
-})
-
-describe('a hello of the known process 5 of generation 7', () => {
-  const known = { generation: 7, instance: 'five', replacedInstance: 'old' }
-  test.each([
-    ['the same process', 7, 'five', true],
-    ['another process of that generation', 7, 'six', false],
-    ['a later start', 8, 'six', true],
-    ['an earlier start', 6, 'five', false],
-    ['the process that an admin replaced', 9, 'old', false],
-  ])('%s', (_, generation, instance, continues) => {
-    expect(continuesIdentity(known, { generation, instance })).toBe(continues)
-  })
+test.each([
+  ['an empty list has room', '', null],
+  ['a list with room', '1 2 3', null],
+  ['a full list loses the request whose runner is gone the longest', '2 3g50 4g40 5', 3],
+  ['a full network loses one of its own', '1 1g9 2g1', 2],
+  ['and never one of another network', '1 1 2g5', 'refused'],
+  ['a full list with everybody there loses the newest one of the largest network', '2 2 2 3', 3],
+  ['of two networks that are alike, the one that asked first loses', '2 2 3 3', 2],
+  ['the largest network must have more than the new one would have', '1 2 2 3', 'refused'],
+  ['and it has', '1 2 2 2', 4],
+  ['nobody has more than one', '2 3 4 5', 'refused'],
+  ['a kept request stays, though its runner is gone', '2kg1 3 4 5', 'refused'],
+  ['kept requests do not make a network large', '2k 2k 3 3', 4],
+])('a request to join: %s', (_, list, place) => {
+  expect(placeIn(list)).toBe(place)
 })

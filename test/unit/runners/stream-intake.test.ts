@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { StreamFrame, StreamName } from '@holdfast/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { NONE_FULL } from '../../../control-plane/src/runners/streams/stream-limits.js'
 import { type Batch, StreamIntake } from '../../../control-plane/src/runners/streams/stream-intake.js'
 import { AMPLE } from '../../support/ample-limits.js'
 
@@ -92,15 +93,15 @@ describe('stream intake', () => {
     expect(intake.take(piece('output', 0, Buffer.from('abcd')))).toEqual(null)
   })
 
-  test('pieces that come while a batch is written continue it', () => {
+  test('pieces that come while a batch is written continue it, also between its commit and the end of its writer', () => {
     const intake = new StreamIntake(EMPTY, () => 0, AMPLE)
     intake.take(piece('output', 0, Buffer.from('abc')))
     const batch = intake.batch()
     intake.writing = batch
     expect(intake.take(piece('output', 3, Buffer.from('def')))).toBeNull()
-    intake.writing = null
     commit(intake, batch)
-    expect(intake.batch().output.toString()).toBe('def')
+    intake.take(piece('output', 6, Buffer.from('ghi')))
+    expect(intake.batch().output.toString()).toBe('defghi')
   })
 
   test('an incomplete line is not stored until its end comes', () => {
@@ -130,4 +131,45 @@ describe('stream intake', () => {
       commit(intake, batch)
     }
   })
+})
+
+describe('a limit', () => {
+  const one = line(1)
+  const each = one.length
+
+  test.each([
+    ['of output takes just as much', { outputBytes: 5 }, 'output', ['abcde'], ['abcde'], 0],
+    ['of output stores the first bytes of more', { outputBytes: 5 }, 'output', ['abc', 'defg'], ['abc', 'de'], 2],
+    ['of bytes of events takes just as many', { eventsBytes: 2 * each }, 'events', [one + one], [one + one], 0],
+    ['of bytes of events takes whole ones', { eventsBytes: 2 * each - 1 }, 'events', [one + one], [one], each],
+    ['of a number of events holds over all pieces', { events: 2 }, 'events', [one, one, one], [one, one, ''], each],
+  ] as const)('%s', (_, limit, stream, pieces, stored, dropped) => {
+    const intake = new StreamIntake(EMPTY, () => 0, { ...AMPLE, ...limit })
+    let [offset, droppedBytes] = [0, 0]
+    const kept = pieces.map((text) => {
+      intake.take(piece(stream, offset, Buffer.from(text)))
+      offset += text.length
+      const batch = intake.batch()
+      droppedBytes += batch.droppedBytes
+      commit(intake, batch)
+      return stream === 'output' ? batch.output.toString() : batch.events.map((event) => event.line).join('')
+    })
+    expect([kept, droppedBytes]).toEqual([stored, dropped])
+    expect([intake.full, intake.heldBytes]).toEqual([{ ...NONE_FULL, [stream]: dropped > 0 }, 0])
+    // The other stream goes on.
+    intake.take(piece(stream === 'output' ? 'events' : 'output', 0, Buffer.from(one)))
+    expect(intake.hasBatch).toBe(true)
+  })
+})
+
+test('after a new start from other lengths nothing that came before is left', () => {
+  const intake = new StreamIntake(EMPTY, () => 0, AMPLE)
+  intake.take(piece('output', 0, Buffer.from('ab\u001b_')))
+  intake.take(piece('events', 0, Buffer.from('{"half')))
+  intake.reset({ output: 4, events: 0, eventsCount: 0 }, { output: false, events: true })
+  expect([intake.heldBytes, intake.hasBatch, intake.full.events]).toEqual([0, false, true])
+  expect(intake.take(piece('output', 9, Buffer.from('gap')))).toEqual({ rewindTo: 4 })
+  intake.take(piece('output', 4, Buffer.from('ef')))
+  expect(intake.batch().output.toString()).toBe('ef')
+  expect(intake.digestsWith(intake.batch())).toBeNull()
 })
