@@ -95,6 +95,30 @@ test('unknown properties of forms and fields are kept and served', async () => {
   expect(records[0]).not.toHaveProperty('playbook')
 })
 
+test('how a job of a form runs is not shown: it may name hosts, accounts and files', async () => {
+  const hidden = {
+    inventory: ['hosts'],
+    playbookSubPath: 'sub',
+    playbookFiles: ['files/x'],
+    tags: 't',
+    limit: 'web1',
+    verbose: true,
+    userExtravars: 'username',
+    credentials: { db: 'prod' },
+    ansibleCredentials: 'ssh',
+    vaultCredentials: 'vault',
+    runner: 'one',
+    notifications: { recipients: ['a@example.com'] },
+    executionImage: 'image',
+    approval: { title: 'T', message: 'M', roles: ['ops'] },
+  }
+  const form = { name: 'hides', playbook: 'a.yml', roles: ['default'], fields: [], help: 'H', ...hidden }
+  await server.writeForm('a.yml', JSON.stringify(form))
+  const { records, errors } = await until('the form', (now) => now.count + now.errors.length > 0)
+  expect(errors).toEqual([])
+  expect(Object.keys(records[0] ?? {}).sort()).toEqual(['categories', 'description', 'fields', 'help', 'name', 'type'])
+})
+
 describe('varsFiles', () => {
   test('are merged in order over the constants of config.yaml, must be below their folder, and are read again', async () => {
     covers('form.vars-files')
