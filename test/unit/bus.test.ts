@@ -47,12 +47,6 @@ function openBus() {
       await settled()
       held.move(1000)
     },
-    /** The letter under way is sent, and no time passes. */
-    async restingAfter() {
-      waiting.shift()?.done()
-      await settled()
-    },
-    timers: () => held.count(),
     messages: () => letters.flatMap((letter) => readLetter(letter)?.messages ?? []),
   }
 }
@@ -92,16 +86,6 @@ test('the first message is sent at once, and later ones once and together', asyn
   ])
 })
 
-test('a letter that cannot be sent is logged once, and the next ones are sent', async () => {
-  const { bus, letters, warnings, sent } = openBus()
-  for (const runner of [1, 2, 3]) {
-    bus.publish({ topic: 'queued', runner })
-    await sent(runner < 3 ? 'failed' : 'done')
-  }
-  expect(letters).toHaveLength(3)
-  expect(warnings).toHaveLength(1)
-})
-
 test('listeners get messages of other nodes, and unknown messages are left out', () => {
   const { bus, arrive, connect } = openBus()
   const heard: unknown[] = []
@@ -130,54 +114,11 @@ test('waiting messages are sent before the bus closes', async () => {
   expect(messages()).toHaveLength(2)
 })
 
-test('a letter has as much as PostgreSQL takes, and at least one message', async () => {
-  const long = (bytes: number) => ({ topic: 'abort' as const, runner: 1, job: 1, run: 'x'.repeat(bytes) })
-  const empty = JSON.stringify(long(0)).length
-  const huge = openBus()
-  huge.bus.publish(long(8000))
-  expect(huge.messages()).toHaveLength(1)
-
-  const { bus, letters, sent } = openBus()
-  const countIn = (letter: number) => readLetter(letters[letter] ?? '')?.messages.length
-  bus.publish({ topic: 'live', name: 'jobs' })
-  // The two fill a letter to its last byte, each with what stands behind it.
-  bus.publish(long(3500 - empty - 1))
-  bus.publish({ ...long(3500 - empty - 1), job: 2 })
-  bus.publish(long(3500 - empty))
-  bus.publish({ ...long(3500 - empty - 1), job: 3 })
-  await sent()
-  expect(countIn(1)).toBe(2)
-  await sent()
-  expect(countIn(2)).toBe(1)
-  await sent()
-  expect(countIn(3)).toBe(1)
-})
-
-test('a failure is logged again after a letter was sent in between', async () => {
+test('a letter that cannot be sent is logged once, and again after one that was sent', async () => {
   const { bus, warnings, sent } = openBus()
   for (const how of ['failed', 'failed', 'done', 'failed'] as const) {
     bus.publish({ topic: 'live', name: 'jobs' })
     await sent(how)
   }
   expect(warnings).toHaveLength(2)
-})
-
-test('a bus that closes while it rests sends what waits at once, and nothing when nothing waits', async () => {
-  const resting = openBus()
-  resting.bus.publish({ topic: 'queued', runner: 1 })
-  await resting.restingAfter()
-  resting.bus.publish({ topic: 'queued', runner: 2 })
-  expect(resting.timers()).toBe(1)
-  const closed = resting.bus.close()
-  expect(resting.timers()).toBe(0)
-  // Once for the letter to begin, once for its end.
-  await resting.restingAfter()
-  await resting.restingAfter()
-  await closed
-  expect(resting.letters).toHaveLength(2)
-
-  const idle = openBus()
-  await idle.bus.close()
-  await idle.bus.close()
-  expect([idle.letters, idle.isClosed()]).toEqual([[], true])
 })

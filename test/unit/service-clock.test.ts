@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createServiceClock } from '../../control-plane/src/nodes/service-clock.js'
-import { createLastSeen } from '../../control-plane/src/runners/dispatch/last-seen.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { openTestStore } from '../support/test-database.js'
 
@@ -69,57 +68,5 @@ describe('the service clock', () => {
     expect(await one.look()).toBe(start)
     one.pass(500)
     expect(await one.look()).toBe(start + 500)
-  })
-})
-
-describe('the silence of a runner', () => {
-  test('counts while this control plane looks, and again from 0 after a time in which it could not', () => {
-    let now = 0
-    const seen = createLastSeen({ now: () => now }, 120_000)
-    const looks = (count: number) => {
-      for (let look = 0; look < count; look += 1) {
-        now += 1000
-        seen.looked()
-      }
-      return seen.silentFor(1)
-    }
-    seen.looked()
-    seen.note(1)
-    expect(looks(100)).toBe(100_000)
-    // Suspended, or without its database.
-    now += HOUR
-    seen.looked()
-    expect(seen.silentFor(1)).toBe(0)
-    expect(looks(119)).toBe(119_000)
-  })
-
-  test('begins when the runner was seen last, and not at the look before', () => {
-    let now = 0
-    const seen = createLastSeen({ now: () => now }, 1000)
-    seen.looked()
-    now += 900
-    seen.note(1)
-    now += 100
-    seen.looked()
-    expect(seen.silentFor(1)).toBe(100)
-    // After a long pause only a part of it counts, and so it does for what was seen in it.
-    now += 5000
-    seen.note(2)
-    now += 2000
-    seen.looked()
-    expect([seen.silentFor(1), seen.silentFor(2)]).toEqual([2100, 0])
-  })
-
-  test('counts after such a time only when an agent had enough time to dial again', () => {
-    let now = 0
-    const seen = createLastSeen({ now: () => now }, 1000)
-    seen.looked()
-    seen.note(1)
-    now += HOUR
-    for (let look = 0; look < 30; look += 1) {
-      now += 1000
-      seen.looked()
-      expect(seen.silentFor(1)).toBe(0)
-    }
   })
 })

@@ -71,12 +71,3 @@ test('a process that was stopped for long gives back its own lock, and not that 
   await endSecond()
   await third
 })
-
-test('nothing stays behind but the empty lock', async () => {
-  const home = newHome()
-  const file = sessionFile({ XDG_CONFIG_HOME: home })
-  await file.exclusively(() => Promise.resolve())
-  await expect(file.exclusively(() => Promise.reject(new Error('refused')))).rejects.toThrow('refused')
-  await file.exclusively(() => Promise.resolve())
-  expect(readdirSync(home, { recursive: true, encoding: 'utf8' })).toEqual(['holdfast', 'holdfast/session.json.locked'])
-})

@@ -51,23 +51,6 @@ describe('sweeps', () => {
     await held.sweeps.close()
   })
 
-  test('that have not begun at the close never begin', async () => {
-    const held = heldSweeps()
-    await settle()
-    held.tick()
-    let ran = false
-    held.sweeps.soon(() => {
-      ran = true
-      return Promise.resolve()
-    })
-    const closed = held.sweeps.close()
-    held.end()
-    await settle()
-    held.end()
-    await closed
-    expect({ begun: held.begun(), ran }).toEqual({ begun: 1, ran: false })
-  })
-
   test('that a caller waits for begin when the current one has ended, and end for the caller as they end', async () => {
     const held = heldSweeps()
     await settle()

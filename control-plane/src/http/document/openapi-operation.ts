@@ -34,7 +34,7 @@ export function describedOperation(schema: FastifySchema, path: string, route: R
  * The name of an operation without a name of its own: `POST /job/:id/approve` is `approveJob`, `GET /job/:id/events` is
  * `getJobEvents`, `PUT /user/:id` is `changeUser`.
  */
-export function operationIdOf(method: string, path: string): string {
+function operationIdOf(method: string, path: string): string {
   const parts = path.split('/').filter((part) => part !== '')
   const words = parts.filter((part) => !part.startsWith(':')).map(camelCase)
   const last = parts.at(-1) ?? ''
