@@ -90,16 +90,6 @@ describe('one dial', () => {
     }
   })
 
-  test('uses a random part of the wait', async () => {
-    const agent = await listeningAgent()
-    await agent.close()
-    const { held, noted, deps } = dialling()
-    const dial = createDial({ ...deps, random: () => Buffer.from([0x80, 0]) }, { ...ADDRESS, address: agent.address })
-    onTestFinished(() => dial.close())
-    await waitFor('the try to fail', () => noted.length === 1)
-    expect(held.waitsFor(250)).toBe(true)
-  })
-
   test('a connection of a second has shown that it works: the next wait is short, and nothing is wrong', async () => {
     const agent = await listeningAgent()
     const { accepted, clock, held, noted, deps } = dialling()
@@ -119,16 +109,6 @@ describe('one dial', () => {
     expect(noted).toEqual([null, 'the connection was lost', null, 'no place', null])
     await loseAfter(1000, 500)
     expect(noted.slice(5)).toEqual([null])
-  })
-
-  test('a closed one dials no more', async () => {
-    const agent = await listeningAgent()
-    await agent.close()
-    const { held, noted, deps } = dialling()
-    const dial = createDial(deps, { ...ADDRESS, address: agent.address })
-    await waitFor('the try to fail', () => held.count() === 1)
-    dial.close()
-    expect([held.count(), noted.length]).toEqual([0, 1])
   })
 })
 
@@ -222,50 +202,6 @@ describe('the addresses of a node', () => {
     expect(held.count()).toBe(1)
   })
 
-  test('it looks every two seconds, until it is closed', async () => {
-    const agent = await listeningAgent()
-    const { accepted, watch, insert, held } = await watching()
-    const one = watch()
-    await insert(agent.address)
-    held.move(1999)
-    held.move(1)
-    await waitFor('the socket', () => accepted.length === 1 && agent.sockets.length === 1)
-    const [socket] = agent.sockets
-    const ended = socket ? once(socket, 'close') : null
-    await one.close()
-    await ended
-    expect(held.count()).toBe(0)
-    await insert('http://127.0.0.1:1')
-    await one.look()
-    expect(held.count()).toBe(0)
-  })
-
-  test('its stop waits for a look that is under way', async () => {
-    const { watch, insert, given, store } = await watching()
-    await insert('http://127.0.0.1:1')
-    const order: string[] = []
-    let goOn = (): void => undefined
-    const gate = new Promise<void>((resolve) => (goOn = resolve))
-    given.store = {
-      ...store,
-      write: async (...asked: Parameters<typeof store.write>) => {
-        order.push('asked to write')
-        await gate
-        const written = await store.write(...asked)
-        order.push('written')
-        return written
-      },
-    } as typeof store
-    const one = watch()
-    const look = one.look()
-    await waitFor('the write', () => order.length === 1)
-    const closed = one.close().then(() => order.push('closed'))
-    for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
-    goOn()
-    await Promise.all([look, closed])
-    expect(order).toEqual(['asked to write', 'written', 'closed'])
-  })
-
   test('an address that an admin removes is dialled no more at once', async () => {
     const agent = await listeningAgent()
     const { addresses, held } = await watching()
@@ -340,23 +276,5 @@ describe('naming an address', () => {
     await expect(addresses().add({ address, name: null, fingerprint: null }, 'ann')).rejects.toMatchObject({
       code: 'bad_address',
     })
-  })
-
-  test('a thousand are taken, and one more is refused', async () => {
-    const { addresses, store } = await watching({ isAlive: () => true })
-    const rows = Array.from({ length: 999 }, (_, place) => ({
-      address: `http://a${place}.example:1`,
-      name: null,
-      fingerprint: null,
-      created_at: 1,
-      created_by: 'root',
-      node: 'alive',
-      problem: null,
-    }))
-    await store.write('test', (queries) => queries.insertInto('runner_address').values(rows).execute())
-    const all = addresses()
-    const add = (port: number) => all.add({ address: `127.0.0.1:${port}`, name: null, fingerprint: null }, 'ann')
-    await add(1)
-    await expect(add(2)).rejects.toMatchObject({ code: 'too_many_addresses' })
   })
 })

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   type BigIntStats,
-  chmodSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -13,24 +12,20 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { once } from 'node:events'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   type HashedFile,
   READ_BYTES,
   createFileHashes,
   openStamped,
 } from '../../control-plane/src/runners/files/file-hashes.js'
-import { isMissing, isPassingFileError, stampOf } from '../../control-plane/src/runners/files/file-stamp.js'
+import { stampOf } from '../../control-plane/src/runners/files/file-stamp.js'
 import { createFolderRulesReader } from '../../control-plane/src/runners/files/folder-rules.js'
-import { type FolderFile, walkFolder } from '../../control-plane/src/runners/files/folder-walk.js'
-import { type KeptManifest, KeptManifests } from '../../control-plane/src/runners/files/kept-manifests.js'
+import { type FolderFile } from '../../control-plane/src/runners/files/folder-walk.js'
 
 /** How the playbook folder is read: what of it is listed, hashed again, and remembered. */
-const AMPLE = 2 ** 40
 
 let folder: string
 beforeEach(() => {
@@ -167,83 +162,6 @@ describe('the stamp of a file', () => {
     expect([of({}).changedAt, of({ mtimeNs: 8_000_000n }).changedAt]).toEqual([5, 8])
     expect([0o644n, 0o100n, 0o010n, 0o001n].map((mode) => of({ mode }).executable)).toEqual([false, true, true, true])
   })
-
-  test.each([
-    ['ENOENT', true, false],
-    ['ENOTDIR', true, false],
-    ['EACCES', false, false],
-    ['EAGAIN', false, true],
-    ['EMFILE', false, true],
-    ['ENFILE', false, true],
-    ['ENOMEM', false, true],
-    ['EIO', false, true],
-    ['ESTALE', false, true],
-    ['ETIMEDOUT', false, true],
-  ])('an error %s says that the file is gone: %s, and will pass: %s', (code, missing, passing) => {
-    const error = Object.assign(new Error(code), { code })
-    expect([isMissing(error), isPassingFileError(error)]).toEqual([missing, passing])
-    expect([isMissing({ code }), isPassingFileError({ code })]).toEqual([false, false])
-    expect([isMissing(new Error(code)), isPassingFileError(new Error(code))]).toEqual([false, false])
-  })
-})
-
-describe('the list of a folder', () => {
-  test('has every file and link, sorted by code units, and nothing of version control', async () => {
-    for (const name of ['b', 'B', 'a', 'ä']) write(name)
-    mkdirSync(join(folder, 'roles/.git'), { recursive: true })
-    write('roles/.git/config')
-    write('roles/x.yml')
-    chmodSync(join(folder, 'roles/x.yml'), 0o755)
-    mkdirSync(join(folder, '.git'))
-    symlinkSync('roles/x.yml', join(folder, 'link'))
-    symlinkSync('../a', join(folder, 'roles/up'))
-    const { files, links, root } = await walkFolder(folder, AMPLE)
-    expect(files.map(({ path }) => path)).toEqual(['B', 'a', 'b', 'roles/x.yml', 'ä'])
-    expect(files.map(({ stamp }) => stamp.executable)).toEqual([false, false, false, true, false])
-    expect(links).toEqual([
-      { path: 'link', target: 'roles/x.yml' },
-      { path: 'roles/up', target: '../a' },
-    ])
-    expect(root).toBe(folder)
-  })
-
-  test('as many bytes as are allowed are taken, and one more is refused', async () => {
-    write('a', Buffer.alloc(1024 * 1024))
-    write('b', Buffer.alloc(1024 * 1024))
-    expect((await walkFolder(folder, 2 * 1024 * 1024)).files).toHaveLength(2)
-    await expect(walkFolder(folder, 2 * 1024 * 1024 - 1)).rejects.toThrow(
-      'it holds more than 1 MB, the limit RTE_FILES_MAX_MB',
-    )
-  })
-
-  test.each([
-    ['a named pipe', () => execFileSync('mkfifo', [join(folder, 'a')]), 'a is a named pipe'],
-    ['a link out of it', () => symlinkSync('../x', join(folder, 'a')), 'the link a leads to ../x'],
-    ['an absolute link', () => symlinkSync('/etc', join(folder, 'a')), 'the link a leads to /etc'],
-    ['a name with a backslash', () => write('a\\b'), 'does not exist on every machine'],
-    [
-      'a name that is no text',
-      () => writeFileSync(Buffer.concat([Buffer.from(`${folder}/a`), Buffer.from([0xff])]), ''),
-      'does not exist on every machine',
-    ],
-  ])('with %s cannot be sent', async (_, make, why) => {
-    make()
-    await expect(walkFolder(folder, AMPLE)).rejects.toThrow(why)
-  })
-
-  test('with a socket cannot be sent', async () => {
-    const server = createServer()
-    server.listen(join(folder, 's'))
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
-    await expect(walkFolder(folder, AMPLE)).rejects.toThrow('s is a socket')
-  })
-
-  test('does not exist when there is no folder', async () => {
-    write('a')
-    await expect(walkFolder(join(folder, 'a'), AMPLE)).rejects.toThrow(/The playbook folder .*a is not a folder/)
-    await expect(walkFolder(join(folder, 'none'), AMPLE)).rejects.toThrow('cannot be read: ENOENT')
-  })
 })
 
 describe('the rules of a folder', () => {
@@ -265,19 +183,6 @@ describe('the rules of a folder', () => {
     expect(await rulesIn(content)).toEqual(rules)
   })
 
-  test.each([
-    ['form: [a]', /form/],
-    ['forms: a', /forms/],
-    ['forms: [""]', /forms/],
-    ['needs: [""]', /needs/],
-    ['needs: [../x]', /'..\/x' is no path inside/],
-    ['forms: [a', /./],
-  ])('%j cannot be used, and say why', async (content, why) => {
-    const rules = await rulesIn(content)
-    expect(rules).toMatchObject({ folder: '', forms: null, needs: null })
-    expect(rules?.problem).toMatch(why)
-  })
-
   test('of 64 KiB are read, and longer ones are not', async () => {
     const of = (size: number) => rulesIn(Buffer.concat([Buffer.from('forms: [a]\n#'), Buffer.alloc(size - 12, 'x')]))
     expect(await of(64 * 1024)).toMatchObject({ forms: ['a'], problem: null })
@@ -295,36 +200,5 @@ describe('the rules of a folder', () => {
     expect(await createFolderRulesReader().read(folder, files)).toBeNull()
     expect(await reader.read(folder, [])).toEqual([])
     expect(await reader.read(folder, files)).toBeNull()
-  })
-})
-
-describe('kept manifests', () => {
-  /** The number of files is all that counts. */
-  const listing = (files: number) => ({ files: { size: files } }) as unknown as KeptManifest
-
-  test('are the newest 64', () => {
-    const kept = new KeptManifests()
-    for (let count = 1; count <= 64; count += 1) kept.add(String(count), listing(1))
-    kept.add('1', listing(1))
-    expect(kept.get('2')).toBeDefined()
-    kept.add('65', listing(1))
-    expect([kept.get('1'), kept.get('2'), kept.get('3')].map((one) => one !== undefined)).toEqual([true, false, true])
-  })
-
-  test('list up to 400,000 files together, and the new one stays in every case', () => {
-    const kept = new KeptManifests()
-    const has = (...names: string[]) => names.filter((name) => kept.get(name) !== undefined).join('')
-    kept.add('a', listing(200_000))
-    kept.add('b', listing(200_000))
-    kept.add('b', listing(200_000))
-    expect(has('a', 'b')).toBe('ab')
-    kept.add('c', listing(1))
-    expect(has('a', 'b', 'c')).toBe('bc')
-    kept.add('d', listing(199_999))
-    expect(has('b', 'c', 'd')).toBe('bcd')
-    kept.add('e', listing(500_000))
-    expect(has('b', 'c', 'd', 'e')).toBe('e')
-    kept.add('f', listing(1))
-    expect(has('e', 'f')).toBe('f')
   })
 })

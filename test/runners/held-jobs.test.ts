@@ -141,28 +141,6 @@ test('the end of a job is told once to those who wait for it', async () => {
   expect([ended, endsHeard, held.has(jobId)]).toEqual([[jobId], 1, false])
 })
 
-test('a hundred ended jobs are remembered, and the oldest one is forgotten for the next', async () => {
-  const rows = Array.from({ length: 101 }, (_, place) => queuedJob(7, String(place).padStart(32, '0')))
-  const ids = await store.write('test', async (queries) => {
-    const added: number[] = []
-    for (const row of rows) added.push(await insertJob(queries, { ...row, dispatch: 'claimed' }))
-    return added
-  })
-  const end = async (place: number) => {
-    const [jobId, run] = [ids[place] ?? 0, rows[place]?.run_id ?? '']
-    held.resume({ job_id: jobId, run_id: run }, NOTHING, NONE_FULL, false, null)
-    held.takeEnd(jobId, endedWell(run, ''))
-    await waitFor('the end', () => ended.length === place + 1, { everyMs: 1 })
-  }
-  const late = (place: number) => () => arrives(ids[place] ?? 0, 'output', 'late')
-  for (let place = 0; place < 100; place += 1) await end(place)
-  expect(late(0)).not.toThrow()
-  await end(100)
-  expect(late(0)).toThrow('not with this runner')
-  expect(late(1)).not.toThrow()
-  expect(late(100)).not.toThrow()
-})
-
 test.each([
   ['a dropped job', (jobId: number) => held.drop({ job_id: jobId, run_id: RUN_ID }, 'claimed too')],
   ['a connection that is gone', () => held.close()],

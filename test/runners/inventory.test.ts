@@ -207,35 +207,6 @@ describe('a job that waits for an admin', () => {
   })
 })
 
-describe('a list from an older copy of the state folder', () => {
-  beforeEach(() =>
-    store.write('test', (queries) => queries.updateTable('runner').set({ copy_accepted_by: 'ada' }).execute()),
-  )
-
-  test('has ended jobs compared, and others go on; the next list is not of the copy, but its jobs are', async () => {
-    const ended = await addJob({ dispatch: 'done' })
-    await setJob(ended, { status: 'success', abort_requested: 1 })
-    const running = await addJob({ dispatch: 'claimed', run_id: OTHER_RUN })
-    const list = [spooled(ended), spooled(running, { run_id: OTHER_RUN })]
-    for (const _list of ['of the copy', 'later']) {
-      const answers = await answersTo(list)
-      expect(answers.map(({ copy }) => copy)).toEqual([
-        { acceptedBy: 'ada', isEnded: true },
-        { acceptedBy: 'ada', isEnded: false },
-      ])
-      expect(answers.map(({ job: answer }) => [answer.verdict, answer.abort])).toEqual([
-        ['continue', false],
-        ['continue', false],
-      ])
-      expect(answers.map(({ full }) => full.output)).toEqual([true, false])
-    }
-    expect(await job(ended)).toMatchObject({ dispatch: 'done', status: 'success', held_epoch: null })
-    const fresh = await addJob({ dispatch: 'claimed', run_id: 'c'.repeat(32) })
-    const [, , answer] = await answersTo([...list, spooled(fresh, { run_id: 'c'.repeat(32) })])
-    expect(answer?.copy).toBeNull()
-  })
-})
-
 describe('describing an unknown job', () => {
   const DESCRIPTION = {
     form: 'deploy',
@@ -285,25 +256,6 @@ describe('describing an unknown job', () => {
     const pieces: Buffer[] = []
     for await (const piece of readOutput(store.read, found?.id ?? 0, 0)) pieces.push(piece)
     expect(Buffer.concat(pieces).toString()).toContain('This job was adopted from its runner')
-  })
-
-  test('one of another runner waits with what is known of it', async () => {
-    await addJob({ dispatch: 'claimed', runner_key: 'SHA256:another' })
-    await adopted({
-      ...described,
-      ended: true,
-      description: { ...DESCRIPTION, launched: { user: 'A\nda', user_type: 'ldap', time: 1, masked: {} } },
-    })
-    expect(await listOrphans(store.read)).toMatchObject([
-      {
-        reason: 'other_runner',
-        form: 'deploy',
-        userName: 'A da',
-        userType: 'ldap',
-        claimedAt: NOW - 4000,
-        ended: true,
-      },
-    ])
   })
 })
 

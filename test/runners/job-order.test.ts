@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MAX_INLINE_BYTES } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import { SOLE_NODE } from '../../control-plane/src/nodes/nodes.js'
-import { abandonSilent } from '../../control-plane/src/runners/dispatch/silence.js'
 import { approvedNeedsOf, fileNeedsOf, prepareOrder } from '../../control-plane/src/runners/offers/job-order.js'
 import { createRegistry } from '../../control-plane/src/runners/registration/connections/registry.js'
 import { removeLeftRequests } from '../../control-plane/src/runners/registration/join/left-requests.js'
@@ -14,7 +12,6 @@ import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { notePastRuns } from '../../control-plane/src/store/jobs/orphans.js'
 import { insertJoinToken } from '../../control-plane/src/store/runners/join-tokens.js'
 import type { Store } from '../../control-plane/src/store/store.js'
-import { insertTestRunner } from '../support/runner-rows.js'
 import { openTestStore } from '../support/test-database.js'
 import { queuedJob } from './queued-job.js'
 
@@ -101,60 +98,9 @@ describe('an order', () => {
   )
 })
 
-describe('a silent runner', () => {
-  test.each([
-    [60_000, 'running'],
-    [60_001, 'abandoned'],
-  ])('after %d ms its jobs are %s', async (silentMs, status) => {
-    const runner = await store.write('test', (queries) => insertTestRunner(queries, { name: 'edge' }))
-    const job = await jobWith({ runner_id: runner.id, dispatch: 'claimed' })
-    const raised: string[] = []
-    let ends = 0
-    const live = createLiveEvents()
-    live.subscribe((name) => raised.push(name))
-    const abandon = (isOnline: boolean) =>
-      abandonSilent(
-        {
-          store,
-          live,
-          clock: { now: () => NOW },
-          ends: { jobEnded: () => void (ends += 1) },
-          lostMs: 60_000,
-          isOnline: () => isOnline,
-          lastSeen: {
-            note: () => undefined,
-            looked: () => undefined,
-            keepOnly: () => undefined,
-            silentFor: () => silentMs,
-          },
-        },
-        runner.id,
-        runner,
-      )
-    // It may have come back since the decision.
-    await abandon(true)
-    expect((await findJob(store.read, job.id))?.status).toBe('running')
-    ;[raised.length, ends] = [0, 0]
-    await abandon(false)
-    expect((await findJob(store.read, job.id))?.status).toBe(status)
-    expect([raised, ends]).toEqual(status === 'abandoned' ? [['jobs'], 1] : [[], 0])
-  })
-})
-
 describe('what nobody needs any more', () => {
   const remove = (graceMs: number) =>
     removeLeftRequests({ store, nodes: SOLE_NODE, registry: createRegistry() }, NOW, graceMs)
-
-  test('requests go after their time, and not those that an admin marked or approved', async () => {
-    const add = (name: string, columns: object) =>
-      store.write('test', (queries) => insertTestRunner(queries, { name, state: 'waiting', enabled: 0, ...columns }))
-    const left = await add('left', { last_seen: NOW - 101 })
-    await add('just now', { last_seen: NOW - 100 })
-    await add('marked', { last_seen: 1, kept_by: 'root' })
-    await add('approved', { last_seen: 1, state: 'approved' })
-    expect(await remove(100)).toEqual([left.id])
-    expect(await remove(100)).toEqual([])
-  })
 
   test('tokens go 30 days after their time, and runs after 90 days', async () => {
     await store.write('test', async (queries) => {

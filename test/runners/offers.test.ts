@@ -9,7 +9,6 @@ import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import { HeldJobs } from '../../control-plane/src/runners/held/held-jobs.js'
 import { JobOffers } from '../../control-plane/src/runners/offers/job-offers.js'
 import { OFFER_TIMEOUT_MS, OfferWatch } from '../../control-plane/src/runners/offers/offer-watch.js'
-import { failOverdue, writeWaitingLine } from '../../control-plane/src/runners/offers/waiting-jobs.js'
 import type { RunnerConnection } from '../../control-plane/src/runners/socket/connection.js'
 import { readOutput } from '../../control-plane/src/store/jobs/job-output.js'
 import { findJob } from '../../control-plane/src/store/jobs/jobs.js'
@@ -209,15 +208,6 @@ describe('a refusal', () => {
     expect([offered, timers.count()]).toEqual([[id, id], 0])
   })
 
-  test('after the end of the connection leaves no pause behind', async () => {
-    const id = await addJob()
-    offers.start()
-    await settledOffers()
-    offers.close()
-    await refuse(id, 'busy')
-    expect(timers.count()).toBe(0)
-  })
-
   test('because files changed is offered again at once, five times; then the job fails', async () => {
     const id = await addJob()
     offers.start()
@@ -229,18 +219,6 @@ describe('a refusal', () => {
     await refuse(id, 'files_changed')
     expect(offered).toHaveLength(6)
     expect(await findJob(store.read, id)).toMatchObject({ status: 'failed', status_reason: 'it is files_changed' })
-  })
-
-  test('in between for another reason does not make the changes of files forgotten', async () => {
-    const id = await addJob()
-    offers.start()
-    await settledOffers()
-    for (let count = 0; count < 5; count += 1) await refuse(id, 'files_changed')
-    await refuse(id, 'busy')
-    offers.capacityChanged(CAPACITY)
-    await settledOffers()
-    await refuse(id, 'files_changed')
-    expect((await findJob(store.read, id))?.status).toBe('failed')
   })
 
   test('because its files cannot be had ends the job', async () => {
@@ -317,37 +295,5 @@ describe('an offer without an answer', () => {
     now += OFFER_TIMEOUT_MS + 1
     watch.note(2)
     expect(watch.overdue(false)).toBeNull()
-  })
-})
-
-describe('jobs that wait', () => {
-  const dependencies = (queueMs: number) => {
-    const live = createLiveEvents()
-    live.subscribe((name) => raised.push(name))
-    return { store, clock: { now: () => 1000 }, live, queueMs, ends: { jobEnded: () => void (endsHeard += 1) } }
-  }
-
-  test('say once what they wait for', async () => {
-    const id = await addJob()
-    await writeWaitingLine(dependencies(60_000), runner.id, 'Waiting')
-    expect(raised).toEqual(['jobs'])
-    await writeWaitingLine(dependencies(60_000), runner.id, 'Waiting')
-    expect([await shown(id), raised]).toEqual(['Waiting\n', ['jobs']])
-  })
-
-  test.each([
-    [60_000, '1 minute (RTE_QUEUE_MINUTES)'],
-    [120_000, '2 minutes (RTE_QUEUE_MINUTES)'],
-  ])('fail when their time of %d ms is over, and say how long that was', async (queueMs, words) => {
-    const id = await addJob()
-    await writeWaitingLine(dependencies(queueMs), runner.id, 'Waiting')
-    const until = (await findJob(store.read, id))?.wait_until ?? 0
-    raised.length = 0
-    await failOverdue(dependencies(queueMs), runner, 'has no free slot', until - 1)
-    expect([(await findJob(store.read, id))?.status, raised, endsHeard]).toEqual(['running', [], 0])
-    await failOverdue(dependencies(queueMs), runner, 'has no free slot', until + 1)
-    const reason = `the job waited ${words} for the runner 'seven', which has no free slot`
-    expect(await findJob(store.read, id)).toMatchObject({ status: 'failed', status_reason: reason })
-    expect([raised, endsHeard]).toEqual([['jobs'], 1])
   })
 })
