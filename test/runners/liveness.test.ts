@@ -159,6 +159,17 @@ describe('heartbeat', () => {
     expect(agent.closed).toBeNull()
   })
 
+  test('an approved runner that sends very much at once is read again after a moment, and nothing is lost', async () => {
+    const { approved, sessions } = await start()
+    const agent = await approved('edge-1')
+    const { _socket: network } = agent.socket as unknown as { _socket: { cork(): void; uncork(): void } }
+    network.cork()
+    for (let count = 0; count < 20_000; count += 1) agent.say({ type: 'inventory', jobs: [] })
+    network.uncork()
+    await waitFor('all of it', () => sessions[0]?.messages.length === 20_000)
+    expect(agent.closed).toBeNull()
+  })
+
   test('a runner that reads nothing is disconnected before it fills the memory', async () => {
     const { approved, byName, sessions } = await start()
     const agent = await approved('edge-1')

@@ -185,6 +185,8 @@ describe('a webhook', () => {
     expect(about(id)).toHaveLength(PAUSES_MS.length + 1)
     const [failed] = await records(`target=${target}&state=failed`)
     expect(failed).toMatchObject({ attempts: PAUSES_MS.length + 1, next_attempt: null })
+    const { text } = await asAdmin('GET', '/metrics')
+    expect(text).toMatch(/^holdfast_notifications_total\{channel="webhook",outcome="failed"\} [1-9]/m)
     isBroken = false
     const retried = await asAdmin('POST', `/notification/${String(failed?.id)}/retry`)
     expect(retried).toMatchObject({ status: 200, body: { state: 'waiting', attempts: 0 } })
