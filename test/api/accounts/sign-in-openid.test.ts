@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { covers } from '../../interface/covers.js'
 import { type Browser, type Page, createBrowser } from '../../support/browser.js'
@@ -498,6 +500,26 @@ describe('missing settings', () => {
     try {
       expect(await server.call('GET', '/auth/oidc')).toMatchObject({ status: 503, body: { code } })
     } finally {
+      await server.writeConfig(config())
+    }
+  })
+
+  test('a provider that failed is asked again at the next sign-in', async () => {
+    let isBroken = true
+    const provider = createServer((_request, response) => {
+      const at = { issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` }
+      response.writeHead(isBroken ? 503 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(at))
+    }).listen(0, '127.0.0.1')
+    await once(provider, 'listening')
+    const issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
+    await server.writeConfig(config((text) => text.replace(oidc.issuer, issuer)))
+    const begin = async () => (await fetch(`${server.url}/api/v2/auth/oidc`, { redirect: 'manual' })).status
+    try {
+      expect(await begin()).toBe(503)
+      isBroken = false
+      expect(await begin()).toBe(302)
+    } finally {
+      provider.close()
       await server.writeConfig(config())
     }
   })

@@ -110,17 +110,22 @@ test('SMTP_USER and SMTP_PASSWORD sign in, and the error for a wrong password do
   expect(JSON.stringify(wrong)).not.toContain('CANARY')
 })
 
-test('an address that the server refuses is not tried again, but a server that is away is', async () => {
-  const refusal = Object.assign(new Error('no such mailbox'), { responseCode: 550 })
-  const mail = await mailServer({ hideSTARTTLS: true }, (address) => (address.startsWith('gone@') ? refusal : null))
+test('an address that the server refuses for ever is not tried again, but one that it refuses now is', async () => {
+  const refusal = (responseCode: number) => Object.assign(new Error('we do not want it'), { responseCode })
+  const mail = await mailServer({ hideSTARTTLS: true }, (address) =>
+    address.startsWith('gone@') ? refusal(550) : address.startsWith('full@') ? refusal(450) : null,
+  )
   const server = await start(mail)
-  await endedJob(server, { ...told, recipients: ['gone@example.com', 'no address', 'bob@example.com'] })
+  const twice = ['bob@example.com', 'bob@example.com']
+  await endedJob(server, { ...told, recipients: ['gone@example.com', 'no address', 'full@example.com', ...twice] })
   const records = await look(server)
   expect(records.map(({ recipient, state, attempts }) => [recipient, state, attempts])).toEqual([
     ['bob@example.com', 'sent', 1],
+    ['full@example.com', 'waiting', 1],
     ['no address', 'failed', 1],
     ['gone@example.com', 'failed', 1],
   ])
+  // A server that is away may be back.
   await mail.close()
   await endedJob(server, told)
   const [later] = await look(server)
