@@ -21,28 +21,25 @@ const FRAME_KIND = 1
 export const SEAL_BYTES = 1 + TAG_BYTES
 
 /** Seals what this side sends, and opens what the other side has sent, both in the order of the socket. */
-export interface SealedChannel {
-  /** Text is a control message, bytes are a frame. */
-  seal(message: string | Buffer): Buffer
-  /** @throws ProtocolError `bad_seal` when it is not the next message of the other side */
-  open(sealed: Buffer): string | Buffer
-}
+export type SealedChannel = ReturnType<typeof createSealedChannel>
 
 /** @param side that uses this channel: it seals with its own key and opens with the key of the other side */
-export function createSealedChannel(side: 'agent' | 'control plane', keys: SessionKeys): SealedChannel {
+export function createSealedChannel(side: 'agent' | 'control plane', keys: SessionKeys) {
   const [own, other] =
     side === 'agent' ? [keys.fromAgent, keys.fromControlPlane] : [keys.fromControlPlane, keys.fromAgent]
   let sent = 0
   let received = 0
   return {
-    seal(message) {
+    /** Text is a control message, bytes are a frame. */
+    seal(message: string | Buffer): Buffer {
       const kind = Buffer.of(typeof message === 'string' ? CONTROL_KIND : FRAME_KIND)
       const cipher = createCipheriv(ALGORITHM, own, nonceOf(sent), { authTagLength: TAG_BYTES }).setAAD(kind)
       sent += 1
       const content = typeof message === 'string' ? cipher.update(message, 'utf8') : cipher.update(message)
       return Buffer.concat([kind, content, cipher.final(), cipher.getAuthTag()])
     },
-    open(sealed) {
+    /** @throws ProtocolError `bad_seal` when it is not the next message of the other side */
+    open(sealed: Buffer): string | Buffer {
       const kind = sealed[0]
       if (sealed.length < SEAL_BYTES || (kind !== CONTROL_KIND && kind !== FRAME_KIND)) throw notSealed()
       let content: Buffer

@@ -28,13 +28,7 @@ const LOST_AFTER_MS = 15 * 60_000
  * Whoever can write the database can make the whole chain again. So the head, or all records, should be stored
  * elsewhere, too.
  */
-export interface AuditChain {
-  /** Adds all complete records to the chain. */
-  sweep(): Promise<void>
-  /** @param known a head that was written down before: the chain must still have this hash at this position */
-  verify(known?: { readonly position: number; readonly hash: string }): Promise<AuditVerification>
-  close(): Promise<void>
-}
+export type AuditChain = ReturnType<typeof createAuditChain>
 
 /** Makes the chain of the audit trail. */
 export function createAuditChain(deps: {
@@ -42,7 +36,7 @@ export function createAuditChain(deps: {
   readonly clock: Clock
   readonly timers: Timers
   readonly log: { warn(fields: object, text: string): void }
-}): AuditChain {
+}) {
   const { store, clock } = deps
   let verifying: Promise<AuditVerification> | null = null
 
@@ -62,6 +56,7 @@ export function createAuditChain(deps: {
     return !isDone || records.length === MAX_AT_ONCE
   }
 
+  /** Adds all complete records to the chain. */
   async function sweep(): Promise<void> {
     while ((await chainSome()) && !sweeps.isClosed);
   }
@@ -79,7 +74,8 @@ export function createAuditChain(deps: {
 
   return {
     sweep,
-    async verify(known) {
+    /** @param known a head that was written down before: the chain must still have this hash at this position */
+    async verify(known?: { readonly position: number; readonly hash: string }): Promise<AuditVerification> {
       // Callers at the same time share one verification.
       verifying ??= verifyAll().finally(() => {
         verifying = null

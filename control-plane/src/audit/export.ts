@@ -31,12 +31,6 @@ export interface AuditTarget {
  * Sends the records of the chain to places outside: each record at least once, and in order. No request waits for it.
  * The position up to which records were sent is in the database. So a later sweep of any node sends what failed.
  */
-export interface AuditExport {
-  sweep(): Promise<void>
-  close(): Promise<void>
-}
-
-/** Makes the part that sends the audit trail to places outside. */
 export function createAuditExport(deps: {
   readonly store: RawStore
   readonly clock: Clock
@@ -45,7 +39,7 @@ export function createAuditExport(deps: {
   /** The name of this node among others. */
   readonly holder: string
   readonly targets: readonly AuditTarget[]
-}): AuditExport {
+}) {
   const { store, clock, log, holder, targets } = deps
   /** Places that failed: how often, and the number of sweeps until the next try. */
   const failing = new Map<string, { failures: number; pause: number }>()

@@ -17,27 +17,18 @@ export interface LockHolder {
 }
 
 /** The lock that says who may change forms now. A holder takes it again now and then to keep it. */
-export interface DesignerLock {
-  /** Null: free. */
-  read(): Promise<Lock | null>
-  /** @throws ConflictError while another holds it */
-  take(holder: LockHolder): Promise<Lock>
-  /** @returns false when the lock was already free @throws ConflictError while another holds it */
-  release(holder: LockHolder): Promise<boolean>
-}
+export type DesignerLock = ReturnType<typeof createDesignerLock>
 
 /** Makes the lock of the form designer. */
-export function createDesignerLock(deps: {
-  readonly store: Store
-  readonly live: LiveEvents
-  readonly clock: Clock
-}): DesignerLock {
+export function createDesignerLock(deps: { readonly store: Store; readonly live: LiveEvents; readonly clock: Clock }) {
   const { store, clock } = deps
   const silentSince = () => clock.now() - LOCK_SILENCE_MS
 
   return {
-    read: () => findLock(store.read, NAME, silentSince()),
-    async take(holder) {
+    /** Null: free. */
+    read: (): Promise<Lock | null> => findLock(store.read, NAME, silentSince()),
+    /** @throws ConflictError while another holds it */
+    async take(holder: LockHolder): Promise<Lock> {
       const now = clock.now()
       const { held, lock } = await store.write('lock.take', async (queries) => {
         const held = await findLock(queries, NAME, silentSince())
@@ -49,7 +40,8 @@ export function createDesignerLock(deps: {
       if (!held) deps.live.changed('designer')
       return lock
     },
-    async release(holder) {
+    /** @returns false when the lock was already free @throws ConflictError while another holds it */
+    async release(holder: LockHolder): Promise<boolean> {
       const held = await store.write('lock.release', async (queries) => {
         const held = await findLock(queries, NAME, silentSince())
         if (held?.holderId === holder.id) await deleteLock(queries, NAME)

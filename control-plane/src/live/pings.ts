@@ -18,10 +18,7 @@ export interface Pinged {
 }
 
 /** The pings of every stream of this node. */
-export interface Pings {
-  /** Pings the stream once in {@link PING_INTERVAL_MS}, until the returned function is called. */
-  join(stream: Pinged): () => void
-}
+export type Pings = ReturnType<typeof createPings>
 
 /**
  * Makes the {@link Pings} of this node. All streams share one timer. It runs only while there are streams. All sessions are
@@ -33,7 +30,7 @@ export function createPings(deps: {
   readonly timers: Timers
   readonly aliveOf: (sessionIds: readonly string[]) => Promise<ReadonlySet<string>>
   readonly onFailure: (error: unknown) => void
-}): Pings {
+}) {
   const beats = Array.from({ length: BEATS }, () => new Set<Pinged>())
   let current = 0
   let count = 0
@@ -60,7 +57,8 @@ export function createPings(deps: {
   }
 
   return {
-    join(stream) {
+    /** Pings the stream once in {@link PING_INTERVAL_MS}, until the returned function is called. */
+    join(stream: Pinged): () => void {
       const members = beats[current]
       members?.add(stream)
       count += 1

@@ -28,14 +28,7 @@ export interface Hello {
 }
 
 /** One open event stream. */
-export interface LiveStream {
-  /** Call when something with this name changed. */
-  changed(name: LiveName): void
-  /** Call when the reader has taken what was written. */
-  drained(): void
-  /** Ends the stream and its timers; later calls do nothing. */
-  close(): void
-}
+export type LiveStream = ReturnType<typeof createLiveStream>
 
 /**
  * Says hello and then passes changes on. Invariants:
@@ -47,7 +40,7 @@ export interface LiveStream {
 export function createLiveStream(
   reader: LiveReader,
   options: { readonly timers: Timers; readonly pings: Pings; readonly hello: Hello },
-): LiveStream {
+) {
   const pending = new Set<LiveName>()
   /** The names whose interval has not ended. Each has the function that cancels its timer. */
   const resting = new Map<LiveName, () => void>()
@@ -75,6 +68,7 @@ export function createLiveStream(
     if (missedPings >= MAX_MISSED_PINGS) close()
   }
 
+  /** Ends the stream and its timers; later calls do nothing. */
   function close(): void {
     if (isClosed) return
     isClosed = true
@@ -89,12 +83,14 @@ export function createLiveStream(
   write(`retry: ${RECONNECT_MS}\nevent: hello\ndata: ${JSON.stringify({ version })}\nid: ${database}\n\n`)
 
   return {
-    changed(name) {
+    /** Call when something with this name changed. */
+    changed(name: LiveName): void {
       if (isClosed) return
       pending.add(name)
       flush(name)
     },
-    drained() {
+    /** Call when the reader has taken what was written. */
+    drained(): void {
       isBehind = false
       missedPings = 0
       for (const name of [...pending]) flush(name)

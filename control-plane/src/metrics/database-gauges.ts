@@ -13,18 +13,12 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** Whoever scrapes wants an answer, also while the database hangs; in milliseconds. */
 const TIMEOUT_MS = 2000
 
-/** Gauges that are read from the database when somebody looks. */
-export interface DatabaseGauges {
-  /** Brings them up to date. @throws UnavailableError when the database does not answer; they then show nothing */
-  read(): Promise<void>
-}
-
-/** Makes the gauges, without values yet. */
+/** Makes the gauges that are read from the database when somebody looks, without values yet. */
 export function createDatabaseGauges(deps: {
   readonly store: Pick<Store, 'read'>
   readonly clock: Clock
   readonly registers: Registry[]
-}): DatabaseGauges {
+}) {
   const { registers } = deps
   const jobs = new Gauge({ name: 'af_jobs', help: 'Jobs that have not ended', labelNames: ['status'], registers })
   const ended = new Gauge({
@@ -54,7 +48,8 @@ export function createDatabaseGauges(deps: {
   const gauges = [jobs, ended, runners, spool, running]
 
   return {
-    async read() {
+    /** Brings them up to date. @throws UnavailableError when the database does not answer; they then show nothing */
+    async read(): Promise<void> {
       const tooLate = () => new UnavailableError('database_unreachable', 'the database is slow')
       const reading = readFigures(deps.store.read, deps.clock.now() - DAY_MS)
       const figures = await within(TIMEOUT_MS, reading, tooLate).catch((error: unknown) => {

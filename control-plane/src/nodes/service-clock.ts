@@ -14,15 +14,7 @@ const MAX_COUNTED_MS = 2000
  * still while all of them are down, suspended or without the database. No clock that people can set has an effect on
  * it. So no wait ends because of a time in which no control plane worked.
  */
-export interface ServiceClock {
-  /**
-   * Moves the time on. Call it about every second while somebody waits. While nobody calls it, the time may stand
-   * still.
-   * @returns the time now, in milliseconds
-   * @throws the error of the store: this node could not write then, and nothing may be concluded from the time
-   */
-  look(): Promise<number>
-}
+export type ServiceClock = ReturnType<typeof createServiceClock>
 
 /**
  * Several nodes share one clock, and no time counts twice. A node adds the time since its last look, by its own steady
@@ -30,13 +22,7 @@ export interface ServiceClock {
  * node counts as long as it looks. When it stops, another one goes on.
  * @param steady a clock that does not jump
  */
-export function createServiceClock({
-  store,
-  steady,
-}: {
-  readonly store: RawStore
-  readonly steady: Clock
-}): ServiceClock {
+export function createServiceClock({ store, steady }: { readonly store: RawStore; readonly steady: Clock }) {
   let before: { readonly turn: number; readonly at: number } | null = null
   let looking: Promise<number> | null = null
 
@@ -54,7 +40,13 @@ export function createServiceClock({
   }
 
   return {
-    look() {
+    /**
+     * Moves the time on. Call it about every second while somebody waits. While nobody calls it, the time may stand
+     * still.
+     * @returns the time now, in milliseconds
+     * @throws the error of the store: this node could not write then, and nothing may be concluded from the time
+     */
+    look(): Promise<number> {
       looking ??= lookOnce().finally(() => {
         looking = null
       })

@@ -20,18 +20,7 @@ import type { Outbox } from './outbox.js'
 const MAX_AT_ONCE = 500
 
 /** The log of deliveries, for admins. */
-export interface Deliveries {
-  /** Newest first. */
-  list(filter: DeliveryFilter, limit: number): Promise<Delivery[]>
-  /** Makes a delivery due again, also one that was sent or given up. @throws NotFoundError, ConflictError */
-  retry(id: number): Promise<Delivery>
-  /** Makes one attempt at once. @returns the delivery after it */
-  test(target: NotificationTarget): Promise<Delivery>
-  /** The same with a mail to this address. */
-  testMail(to: string): Promise<Delivery>
-  /** Removes deliveries that ended long ago. */
-  sweep(): Promise<void>
-}
+export type Deliveries = ReturnType<typeof createDeliveries>
 
 /** Makes the {@link Deliveries} of this control plane. */
 export function createDeliveries(deps: {
@@ -41,7 +30,7 @@ export function createDeliveries(deps: {
   readonly newUid: () => string
   /** How long deliveries are kept after their end, in milliseconds; null: for ever. */
   readonly keepMs: number | null
-}): Deliveries {
+}) {
   const { store, clock, outbox, newUid, keepMs } = deps
 
   async function find(id: number): Promise<Delivery> {
@@ -59,25 +48,30 @@ export function createDeliveries(deps: {
   }
 
   return {
-    list: (filter, limit) => listDeliveries(store.read, filter, limit),
-    async retry(id) {
+    /** Newest first. */
+    list: (filter: DeliveryFilter, limit: number): Promise<Delivery[]> => listDeliveries(store.read, filter, limit),
+    /** Makes a delivery due again, also one that was sent or given up. @throws NotFoundError, ConflictError */
+    async retry(id: number): Promise<Delivery> {
       await find(id)
       const now = clock.now()
       if (await store.write('notifications.retry', (queries) => retryDelivery(queries, id, now))) return find(id)
       throw new ConflictError('delivery_runs', `The notification ${id} is being sent at the moment`)
     },
-    test(target) {
+    /** Makes one attempt at once. @returns the delivery after it */
+    test(target: NotificationTarget): Promise<Delivery> {
       const uid = newUid()
       const { id, name } = target
       const body = kindOf(target).testBodyOf(uid, clock.now())
       return tryOnce({ uid, lane: laneOf(id), targetId: id, recipient: name, subject: null, body })
     },
-    testMail(to) {
+    /** The same with a mail to this address. */
+    testMail(to: string): Promise<Delivery> {
       const text = 'This mail was sent by an admin of Holdfast, to see whether mails arrive.\n'
       const subject = '[Holdfast] Test'
       return tryOnce({ uid: newUid(), lane: MAIL_LANE, targetId: null, recipient: to, subject, body: text })
     },
-    async sweep() {
+    /** Removes deliveries that ended long ago. */
+    async sweep(): Promise<void> {
       if (keepMs === null) return
       const before = clock.now() - keepMs
       let removed = MAX_AT_ONCE

@@ -15,20 +15,18 @@ export interface RunnerWatchDependencies {
 }
 
 /** Notices runners that are lost, and lost runners that are back. */
-export interface RunnerWatch {
-  look(): Promise<void>
-}
+export type RunnerWatch = ReturnType<typeof createRunnerWatch>
 
 /**
  * Makes the {@link RunnerWatch} of this node. A runner counts as lost when this node has seen it away without a break for
  * `lostMs`. So a restart of the runner or of the service is no loss. The database stores with the runner that it is lost. So
  * only one of several nodes tells it, and a restart does not tell it again.
  */
-export function createRunnerWatch({ store, clock, steady, nodes, lostMs }: RunnerWatchDependencies): RunnerWatch {
+export function createRunnerWatch({ store, clock, steady, nodes, lostMs }: RunnerWatchDependencies) {
   const awaySince = new Map<number, number>()
 
   return {
-    async look() {
+    async look(): Promise<void> {
       const runners = await listWatchedConnections(store.read)
       const ids = new Set(runners.map(({ id }) => id))
       for (const id of awaySince.keys()) if (!ids.has(id)) awaySince.delete(id)

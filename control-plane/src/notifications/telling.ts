@@ -25,13 +25,10 @@ export interface TellingDependencies {
 }
 
 /** Turns events into deliveries: one for each target and each mail address that wants the event. */
-export interface Telling {
-  /** Goes on until no event is left. An event becomes deliveries once, however many nodes look. */
-  look(): Promise<void>
-}
+export type Telling = ReturnType<typeof createTelling>
 
 /** Makes the {@link Telling} of this node. */
-export function createTelling({ store, clock, words, newUid }: TellingDependencies): Telling {
+export function createTelling({ store, clock, words, newUid }: TellingDependencies) {
   function deliveriesOf({ event, at }: StoredNotification, targets: readonly NotificationTarget[]): NewDelivery[] {
     const jobId = event.kind === 'runner' ? null : event.job.id
     const common = { event: eventNameOf(event), eventAt: at, jobId }
@@ -59,7 +56,8 @@ export function createTelling({ store, clock, words, newUid }: TellingDependenci
   }
 
   return {
-    async look() {
+    /** Goes on until no event is left. An event becomes deliveries once, however many nodes look. */
+    async look(): Promise<void> {
       let events = await listEvents(store.read, MAX_AT_ONCE)
       while (events.length > 0) {
         const found = events

@@ -8,23 +8,20 @@ const MAX_LINE = 300
 const MAX_TEXT = 4000
 
 /** Makes the texts for receivers. They have no extra variables. No text of a person becomes a header or markup. */
-export interface NotificationWords {
-  /** The JSON of a webhook. It has the id of the delivery, so that a receiver can recognise a second copy. */
-  bodyOf(uid: string, event: NotificationEvent, at: number): string
-  mailOf(event: NotificationEvent): { readonly subject: string; readonly text: string }
-}
+export type NotificationWords = ReturnType<typeof createWords>
 
 /**
  * Makes the {@link NotificationWords}.
  * @param publicUrl where browsers reach the console; null: unknown, so there are no links
  */
-export function createWords(publicUrl: string | null): NotificationWords {
+export function createWords(publicUrl: string | null) {
   const linkOf = (id: number) => (publicUrl === null ? null : `${publicUrl}/jobs/${id}`)
   return {
-    bodyOf(uid, event, at) {
+    /** The JSON of a webhook. It has the id of the delivery, so that a receiver can recognise a second copy. */
+    bodyOf(uid: string, event: NotificationEvent, at: number): string {
       return JSON.stringify({ id: uid, event: eventNameOf(event), time: isoTime(at), ...contentOf(event, linkOf) })
     },
-    mailOf(event) {
+    mailOf(event: NotificationEvent): { readonly subject: string; readonly text: string } {
       const lines = event.kind === 'runner' ? runnerLines(event) : jobLines(event)
       const link = event.kind === 'runner' || isGone(event) ? null : linkOf(event.job.id)
       return {

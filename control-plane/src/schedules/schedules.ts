@@ -25,25 +25,7 @@ const MAX_SCHEDULES = 100
 const MAX_VALUES = 262_144
 
 /** The schedules as their owners and admins see and change them. */
-export interface Schedules {
-  /** The caller's own schedules. An admin gets all. */
-  list(caller: Caller): Promise<Schedule[]>
-  /** @throws NotFoundError, also for one that the caller may not see */
-  find(caller: Caller, id: number): Promise<Schedule>
-  /** The next starts, in milliseconds since the epoch. None while it is paused. */
-  nextStarts(schedule: Schedule, count: number): number[]
-  /**
-   * Creates a schedule. Its launches have the rights that the account of the caller has when they start.
-   * @throws InvalidInputError, NotFoundError, ForbiddenError, RefusedValuesError, ConflictError, TooLargeError
-   */
-  create(caller: Caller, wish: ScheduleWish): Promise<Schedule>
-  /** Changes a schedule. Only its owner may do so, because it launches with the rights of the owner. @throws as `create` */
-  change(caller: Caller, id: number, wish: Partial<ScheduleWish>): Promise<Schedule>
-  /** Pauses or resumes a schedule, for its owner and admins. @throws NotFoundError, ConflictError */
-  pause(caller: Caller, id: number, isPaused: boolean): Promise<Schedule>
-  /** Deletes a schedule, for its owner and admins. @throws NotFoundError */
-  remove(caller: Caller, id: number): Promise<void>
-}
+export type Schedules = ReturnType<typeof createSchedules>
 
 /** What the schedules need of other parts. */
 export interface ScheduleDependencies {
@@ -52,9 +34,10 @@ export interface ScheduleDependencies {
 }
 
 /** Makes the {@link Schedules} of this control plane. */
-export function createSchedules({ launching, clock }: ScheduleDependencies): Schedules {
+export function createSchedules({ launching, clock }: ScheduleDependencies) {
   const { store } = launching
 
+  /** @throws NotFoundError, also for one that the caller may not see */
   async function find(caller: Caller, id: number): Promise<Schedule> {
     const schedule = await findSchedule(store.read, id)
     if (schedule && (caller.isAdmin || schedule.owner.id === caller.id)) return schedule
@@ -68,14 +51,20 @@ export function createSchedules({ launching, clock }: ScheduleDependencies): Sch
   }
 
   return {
-    list: (caller) => listSchedules(store.read, caller.isAdmin ? null : caller.id),
+    /** The caller's own schedules. An admin gets all. */
+    list: (caller: Caller): Promise<Schedule[]> => listSchedules(store.read, caller.isAdmin ? null : caller.id),
     find,
-    nextStarts(schedule, count) {
+    /** The next starts, in milliseconds since the epoch. None while it is paused. */
+    nextStarts(schedule: Schedule, count: number): number[] {
       const { nextAt, isPaused } = schedule
       if (nextAt === null || isPaused) return []
       return [nextAt, ...nextStarts(schedule, Math.max(nextAt, clock.now()), count)].slice(0, count)
     },
-    async create(caller, wish) {
+    /**
+     * Creates a schedule. Its launches have the rights that the account of the caller has when they start.
+     * @throws InvalidInputError, NotFoundError, ForbiddenError, RefusedValuesError, ConflictError, TooLargeError
+     */
+    async create(caller: Caller, wish: ScheduleWish): Promise<Schedule> {
       requireTiming(wish, clock.now())
       await requireLaunchable(launching, caller, wish)
       const owner = { id: caller.id, name: caller.username, type: caller.type }
@@ -89,7 +78,11 @@ export function createSchedules({ launching, clock }: ScheduleDependencies): Sch
         return insertSchedule(queries, wish, owner, times)
       })
     },
-    async change(caller, id, given) {
+    /**
+     * Changes a schedule. Only its owner may do so, because it launches with the rights of the owner. @throws as
+     * `create`
+     */
+    async change(caller: Caller, id: number, given: Partial<ScheduleWish>): Promise<Schedule> {
       const read = await find(caller, id)
       if (read.owner.id !== caller.id) {
         throw new ForbiddenError(
@@ -103,14 +96,16 @@ export function createSchedules({ launching, clock }: ScheduleDependencies): Sch
       await requireLaunchable(launching, caller, wish)
       return storeChange(read, wish, isRetimed ? nextStart(wish, clock.now()) : read.nextAt)
     },
-    async pause(caller, id, isPaused) {
+    /** Pauses or resumes a schedule, for its owner and admins. @throws NotFoundError, ConflictError */
+    async pause(caller: Caller, id: number, isPaused: boolean): Promise<Schedule> {
       const read = await find(caller, id)
       if (read.isPaused === isPaused) return read
       // Starts that came due during the pause are left out: whoever paused the schedule wanted no starts.
       const nextAt = isPaused ? read.nextAt : nextStart(read, clock.now())
       return storeChange(read, { ...wishOf(read), isPaused }, nextAt)
     },
-    async remove(caller, id) {
+    /** Deletes a schedule, for its owner and admins. @throws NotFoundError */
+    async remove(caller: Caller, id: number): Promise<void> {
       const { name } = await find(caller, id)
       if (await store.write('schedules.remove', (queries) => deleteSchedule(queries, id))) return
       throw new NotFoundError('no_such_schedule', `There is no schedule ${id} (${name})`)

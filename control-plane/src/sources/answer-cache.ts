@@ -3,12 +3,7 @@ import type { Clock } from '../time/clock.js'
 import type { Answer } from './question.js'
 
 /** Keeps answers while people fill in forms, because fields often ask the same question again. */
-export interface AnswerCache {
-  /** Null: there is no answer, or it is too old. */
-  find(key: string): Answer | null
-  /** Keeps an answer for this many milliseconds. */
-  keep(key: string, answer: Answer, forMs: number): void
-}
+export type AnswerCache = ReturnType<typeof createAnswerCache>
 
 /** Most characters of all answers together. One answer may have a quarter of it. */
 const MAX_LENGTH = 32 * 1024 * 1024
@@ -18,7 +13,7 @@ const MAX_LENGTH = 32 * 1024 * 1024
  * longest time. It keeps only a hash of each key, because a key contains what people typed.
  * @param clock one that never jumps
  */
-export function createAnswerCache(clock: Clock, maxLength = MAX_LENGTH): AnswerCache {
+export function createAnswerCache(clock: Clock, maxLength = MAX_LENGTH) {
   const kept = new Map<string, { readonly answer: Answer; readonly until: number; readonly length: number }>()
   let length = 0
 
@@ -28,7 +23,8 @@ export function createAnswerCache(clock: Clock, maxLength = MAX_LENGTH): AnswerC
   }
 
   return {
-    find(key) {
+    /** Null: there is no answer, or it is too old. */
+    find(key: string): Answer | null {
       const name = hashOf(key)
       const found = kept.get(name)
       if (!found) return null
@@ -41,7 +37,8 @@ export function createAnswerCache(clock: Clock, maxLength = MAX_LENGTH): AnswerC
       kept.set(name, found)
       return found.answer
     },
-    keep(key, answer, forMs) {
+    /** Keeps an answer for this many milliseconds. */
+    keep(key: string, answer: Answer, forMs: number): void {
       const name = hashOf(key)
       drop(name)
       const size = JSON.stringify(answer).length

@@ -13,14 +13,7 @@ const MAX_ENTRIES = 10_000
 const MAX_DEPTH = 20
 
 /** Reads files for forms, below one folder. */
-export interface FormFiles {
-  /** @throws SourceProblem */
-  readYaml(path: string): Promise<unknown>
-  /** @throws SourceProblem */
-  readJson(path: string): Promise<unknown>
-  /** The names of files in a folder, or objects with more about each entry. @throws SourceProblem */
-  list(path: string, options: ListOptions): Promise<unknown[]>
-}
+export type FormFiles = ReturnType<typeof createFormFiles>
 
 /** What `fn.fnLs` is asked for. */
 export interface ListOptions {
@@ -30,7 +23,7 @@ export interface ListOptions {
 }
 
 /** @param folder FORM_FILES_PATH; a path that leaves it, also by a symbolic link, is refused */
-export function createFormFiles(folder: string): FormFiles {
+export function createFormFiles(folder: string) {
   async function placeOf(path: string): Promise<string> {
     const root = await realpath(folder).catch(() => {
       throw new SourceProblem('there is no folder for the files of forms (FORM_FILES_PATH)')
@@ -55,15 +48,18 @@ export function createFormFiles(folder: string): FormFiles {
   }
 
   return {
-    async readYaml(path) {
+    /** @throws SourceProblem */
+    async readYaml(path: string): Promise<unknown> {
       const read = await readYamlInTurns(await textOf(path))
       return parsed(path, () => read().value)
     },
-    async readJson(path) {
+    /** @throws SourceProblem */
+    async readJson(path: string): Promise<unknown> {
       const text = await textOf(path)
       return parsed(path, () => readJson(text))
     },
-    async list(path, { recursive, metadata }) {
+    /** The names of files in a folder, or objects with more about each entry. @throws SourceProblem */
+    async list(path: string, { recursive, metadata }: ListOptions): Promise<unknown[]> {
       const root = await placeOf(path)
       if (!(await stat(root)).isDirectory()) throw new SourceProblem(`${path} is no folder`)
       const entries: unknown[] = []

@@ -6,26 +6,11 @@ import type { Jq } from './jq.js'
 import { type Asker, SourceProblem, type Work } from './question.js'
 
 /** The credentials that expressions of forms name. */
-export interface FormCredentials {
-  /**
-   * Opens the first credential that exists. A name that came from a value must be one that the asker may use.
-   * @param mayBePatterns names of the author that are regular expressions count for credentials that no name fits exactly
-   * @throws SourceProblem
-   */
-  open(
-    names: readonly AskedName[],
-    asker: Pick<Asker, 'mayUse'> & Work,
-    mayBePatterns?: boolean,
-  ): Promise<OpenCredential>
-  /** The credential of this name; null: there is none. @throws SourceProblem */
-  openOne(name: string): Promise<OpenCredential | null>
-}
+export type FormCredentials = ReturnType<typeof createFormCredentials>
 
 /** Makes the {@link FormCredentials}. */
-export function createFormCredentials(
-  credentials: Pick<Credentials, 'open' | 'list'>,
-  jq: Pick<Jq, 'run'>,
-): FormCredentials {
+export function createFormCredentials(credentials: Pick<Credentials, 'open' | 'list'>, jq: Pick<Jq, 'run'>) {
+  /** The credential of this name; null: there is none. @throws SourceProblem */
   async function openOne(name: string): Promise<OpenCredential | null> {
     try {
       return await credentials.open(name)
@@ -44,7 +29,17 @@ export function createFormCredentials(
 
   return {
     openOne,
-    async open(names, asker, mayBePatterns = false) {
+    /**
+     * Opens the first credential that exists. A name that came from a value must be one that the asker may use.
+     * @param mayBePatterns names of the author that are regular expressions count for credentials that no name fits
+     * exactly
+     * @throws SourceProblem
+     */
+    async open(
+      names: readonly AskedName[],
+      asker: Pick<Asker, 'mayUse'> & Work,
+      mayBePatterns = false,
+    ): Promise<OpenCredential> {
       for (const { name, isWritten } of names) {
         if (!isWritten && !asker.mayUse(name)) {
           throw new SourceProblem(`your roles do not allow the credential '${name}'`)

@@ -14,13 +14,7 @@ import { type SshSettings, runSshCommand } from './ssh-command.js'
 type Call = Extract<Question, { kind: 'function' }>
 
 /** The functions of forms (`fn.fnJq` and others) that the sandbox cannot answer itself. */
-export interface Functions {
-  /** @throws SourceProblem */
-  call(question: Call, asker: Pick<Asker, 'mayUse'> & Work): Promise<unknown>
-  /** Which of the names in a question the asker may use. The cache makes it a part of its key. */
-  rightsIn(question: Question, asker: Pick<Asker, 'mayUse'>): string
-  close(): Promise<void>
-}
+export type Functions = ReturnType<typeof createFunctions>
 
 /** What the functions need of other parts. */
 export interface FunctionsDependencies {
@@ -38,7 +32,7 @@ const DNS_TYPES = ['A', 'AAAA', 'MX', 'NS', 'CNAME', 'TXT', 'SRV', 'PTR', 'SOA',
 type Filter = (value: unknown, filter: SourcedText) => Promise<unknown>
 
 /** Makes the {@link Functions}. */
-export function createFunctions(deps: FunctionsDependencies): Functions {
+export function createFunctions(deps: FunctionsDependencies) {
   const { credentials, files, jq, send } = deps
   const named = createFormCredentials(credentials, jq)
 
@@ -60,7 +54,8 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
   }
 
   return {
-    async call(question, asker) {
+    /** @throws SourceProblem */
+    async call(question: Call, asker: Pick<Asker, 'mayUse'> & Work): Promise<unknown> {
       const { name, given, origins } = question
       const filtered = filterFor(asker)
       const filteredIfAsked = (value: unknown) =>
@@ -96,7 +91,8 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
           throw new SourceProblem(`fn.${name} is not there in this service`)
       }
     },
-    rightsIn(question, asker) {
+    /** Which of the names in a question the asker may use. The cache makes it a part of its key. */
+    rightsIn(question: Question, asker: Pick<Asker, 'mayUse'>): string {
       const names = namesAskedIn(question).filter(({ isWritten }) => !isWritten)
       return names.map(({ name }) => (asker.mayUse(name) ? '1' : '0')).join('')
     },

@@ -4,11 +4,7 @@ import { type JqThread, NOBODY_WAITS, createJqThread } from './jq-thread.js'
 import { SourceProblem, type Work } from './question.js'
 
 /** Runs filters of jq, away from the thread that serves requests. */
-export interface Jq {
-  /** @throws SourceProblem with what jq says, or because it took too long, or because nobody waits any more */
-  run(value: unknown, filter: string, asked: JqWork): Promise<unknown>
-  close(): Promise<void>
-}
+export type Jq = ReturnType<typeof createJq>
 
 /** For whom a filter runs. */
 export interface JqWork extends Work {
@@ -28,7 +24,7 @@ const THREADS = 2
  * because it took too long, or because its signal was aborted.
  * @param script the built jq-worker.js
  */
-export function createJq(timers: Timers, script?: URL): Jq {
+export function createJq(timers: Timers, script?: URL) {
   const turns = createTurns({ most: THREADS })
   const idle: JqThread[] = []
   const all = new Set<JqThread>()
@@ -58,7 +54,8 @@ export function createJq(timers: Timers, script?: URL): Jq {
   }
 
   return {
-    async run(value, filter, asked) {
+    /** @throws SourceProblem with what jq says, or because it took too long, or because nobody waits any more */
+    async run(value: unknown, filter: string, asked: JqWork): Promise<unknown> {
       if (closed) throw stopping()
       try {
         return await runInTurn(value, filter, asked)
@@ -66,7 +63,7 @@ export function createJq(timers: Timers, script?: URL): Jq {
         throw error instanceof SourceProblem ? error : new SourceProblem(NOBODY_WAITS)
       }
     },
-    async close() {
+    async close(): Promise<void> {
       // What waits gets its turn now, and is refused.
       closed = true
       await Promise.all([...all].map((thread) => thread.close()))

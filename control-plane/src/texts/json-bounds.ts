@@ -37,18 +37,13 @@ const MAX_NUMERAL_LENGTH = 1001
  * Counts the values of a JSON text while its bytes arrive. It does not check whether the text is JSON. The parser does
  * that.
  */
-export interface JsonBounds {
-  /** @throws TooLargeError with too many values and names, InvalidInputError when it is nested too deep */
-  take(bytes: Uint8Array): void
-  /** The text of the first number that JavaScript would change by reading it; null: there is no such number. */
-  inexactNumber(): string | null
-}
+export type JsonBounds = ReturnType<typeof createJsonBounds>
 
 /**
  * Checks a JSON text before anything is made from it. To parse two megabytes of `[],[],…` takes a tenth of a second and
  * a hundred megabytes, and every later step takes as long again.
  */
-export function createJsonBounds({ noun, levels, values: most }: JsonLimits = OF_BODY): JsonBounds {
+export function createJsonBounds({ noun, levels, values: most }: JsonLimits = OF_BODY) {
   let values = 1
   let depth = 0
   let isText = false
@@ -62,7 +57,8 @@ export function createJsonBounds({ noun, levels, values: most }: JsonLimits = OF
     numeral = ''
   }
   return {
-    take(bytes) {
+    /** @throws TooLargeError with too many values and names, InvalidInputError when it is nested too deep */
+    take(bytes: Uint8Array): void {
       // A loop by index, because an iterator takes ten times as long.
       for (let at = 0; at < bytes.length; at += 1) {
         const byte = bytes[at]
@@ -90,7 +86,8 @@ export function createJsonBounds({ noun, levels, values: most }: JsonLimits = OF
       }
       if (values > most) throw tooMany(noun, most)
     },
-    inexactNumber() {
+    /** The text of the first number that JavaScript would change by reading it; null: there is no such number. */
+    inexactNumber(): string | null {
       if (numeral !== '') endNumeral()
       return inexact
     },

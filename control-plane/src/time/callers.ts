@@ -2,17 +2,10 @@
  * Those for whom one piece of work is done, by their keys. Work that several callers share belongs to all of them: it
  * begins as soon as one of them has a turn.
  */
-export interface Callers {
-  readonly keys: ReadonlySet<string>
-  join(caller: string): void
-  /** The last caller stays, because every piece of work has one. */
-  leave(caller: string): void
-  /** Calls `changed` after each change. Returns a function that ends this. */
-  watch(changed: () => void): () => void
-}
+export type Callers = ReturnType<typeof createCallers>
 
 /** Makes {@link Callers} of one caller. */
-export function createCallers(first: string): Callers {
+export function createCallers(first: string) {
   const keys = new Set([first])
   const watching = new Set<() => void>()
   const tell = () => {
@@ -20,16 +13,18 @@ export function createCallers(first: string): Callers {
   }
   return {
     keys,
-    join(caller) {
+    join(caller: string): void {
       if (keys.has(caller)) return
       keys.add(caller)
       tell()
     },
-    leave(caller) {
+    /** The last caller stays, because every piece of work has one. */
+    leave(caller: string): void {
       if (keys.size === 1 || !keys.delete(caller)) return
       tell()
     },
-    watch(changed) {
+    /** Calls `changed` after each change. Returns a function that ends this. */
+    watch(changed: () => void): () => void {
       watching.add(changed)
       return () => watching.delete(changed)
     },

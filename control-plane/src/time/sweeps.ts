@@ -2,19 +2,7 @@ import { createSerialQueue } from '@holdfast/host/queues'
 import type { Timers } from './timers.js'
 
 /** Repeated clean-up while the service runs, one task at a time. */
-export interface Sweeps {
-  /** True from `close` on: a sweep with many steps stops then. */
-  readonly isClosed: boolean
-  /** Runs a task as soon as the current one has ended. Returns at once. After `close` nothing begins any more. */
-  soon(task: () => Promise<void>): void
-  /**
-   * Runs a task as soon as the current one has ended. After `close` nothing begins any more.
-   * @throws what the task throws
-   */
-  inTurn(task: () => Promise<void>): Promise<void>
-  /** Drops what has not begun. Resolves when the current task has ended. */
-  close(): Promise<void>
-}
+export type Sweeps = ReturnType<typeof startSweeps>
 
 /** What sweeps need of other parts. */
 export interface SweepDependencies {
@@ -60,15 +48,20 @@ export function startSweeper(
  * current task: while the database is away a sweep takes longer than a period, and a queue of sweeps would grow until
  * it is back.
  */
-export function startSweeps(deps: SweepDependencies, options: SweepOptions): Sweeps {
+export function startSweeps(deps: SweepDependencies, options: SweepOptions) {
   const tasks = createSerialQueue()
   let isClosed = false
   let sweepWaits = false
 
+  /**
+   * Runs a task as soon as the current one has ended. After `close` nothing begins any more.
+   * @throws what the task throws
+   */
   function inTurn(task: () => Promise<void>): Promise<void> {
     return tasks.add(async () => (isClosed ? undefined : task()))
   }
 
+  /** Runs a task as soon as the current one has ended. Returns at once. After `close` nothing begins any more. */
   function soon(task: () => Promise<void>): void {
     inTurn(task).catch((error: unknown) => {
       deps.log.warn({ err: error }, `${options.failure}; tried again later`)
@@ -87,12 +80,14 @@ export function startSweeps(deps: SweepDependencies, options: SweepOptions): Swe
   sweepSoon()
   const stop = deps.timers.every(options.everyMs, sweepSoon)
   return {
-    get isClosed() {
+    /** True from `close` on: a sweep with many steps stops then. */
+    get isClosed(): boolean {
       return isClosed
     },
     soon,
     inTurn,
-    async close() {
+    /** Drops what has not begun. Resolves when the current task has ended. */
+    async close(): Promise<void> {
       isClosed = true
       stop()
       await tasks.idle()

@@ -2,15 +2,7 @@ import { putNewest } from '@holdfast/host/newest'
 import { type Callers, createCallers } from './callers.js'
 
 /** Lets only so many in at a time under one name. Callers take turns, so that nobody keeps another one waiting. */
-export interface Turns {
-  /**
-   * Waits for a turn.
-   * @param callers for whom: the key of one caller, or those who share the work
-   * @returns how to leave again; a second call does nothing
-   * @throws Error when the signal is aborted before the turn comes; what `tooMany` makes, when too many wait
-   */
-  take(name: string, callers: string | Callers, signal?: AbortSignal): Promise<() => void>
-}
+export type Turns = ReturnType<typeof createTurns>
 
 /** How turns are given. */
 export interface TurnOptions {
@@ -54,7 +46,7 @@ interface Place {
  * longest time ago. What one caller asks keeps its order. Everything that is taken either enters, or is refused, and
  * each that entered leaves once.
  */
-export function createTurns(options: TurnOptions): Turns {
+export function createTurns(options: TurnOptions) {
   const places = new Map<string, Place>()
   let turnsSoFar = 0
 
@@ -93,7 +85,13 @@ export function createTurns(options: TurnOptions): Turns {
   }
 
   return {
-    take(name, callers, signal) {
+    /**
+     * Waits for a turn.
+     * @param callers for whom: the key of one caller, or those who share the work
+     * @returns how to leave again; a second call does nothing
+     * @throws Error when the signal is aborted before the turn comes; what `tooMany` makes, when too many wait
+     */
+    take(name: string, callers: string | Callers, signal?: AbortSignal): Promise<() => void> {
       return new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(notInTime())
         const place = placeOf(name)

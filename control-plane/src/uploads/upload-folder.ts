@@ -28,38 +28,10 @@ export interface StoredFile {
 }
 
 /** A file that is being written. Its owner ends it with `keep` or `discard`. */
-export interface UploadWriter {
-  readonly size: number
-  /** @throws UnavailableError when the disk is full or fails */
-  write(bytes: Buffer): Promise<void>
-  /** Completes the file. It is safely on the disk when this resolves. @throws UnavailableError */
-  keep(): Promise<StoredFile>
-  /** Removes the file. May be called several times, and after a `keep` that failed. */
-  discard(): Promise<void>
-}
+export type UploadWriter = ReturnType<typeof createWriter>
 
 /** The folder of uploaded files (UPLOAD_PATH). A file in it is complete, or its name ends in `.part`. */
-export interface UploadFolder {
-  /** The path as it was configured. Users see this one. */
-  readonly path: string
-  /** @throws UnavailableError when the disk has not so many free bytes more than {@link KEEP_FREE_BYTES} */
-  requireRoom(bytes: number): Promise<void>
-  /**
-   * Begins a new file.
-   * @param expectedBytes its size, 0 when it is not known
-   * @throws UnavailableError when the disk has no room for it
-   */
-  begin(expectedBytes: number): Promise<UploadWriter>
-  /** The stored name at the end of a path. Null when it is no path of a file in this folder. */
-  storedNameOf(path: string): string | null
-  /** The size of a stored file in bytes. Null when it does not exist or is not a plain file. */
-  sizeOf(storedName: string): Promise<number | null>
-  /** The bytes of a stored file from an offset on. Null when it does not exist, or has another size. */
-  read(storedName: string, size: number, from: number): Promise<AsyncIterable<Buffer> | null>
-  remove(name: string): Promise<void>
-  /** The names of our files that were last written before `time` (milliseconds since the epoch), in batches. */
-  oldNames(time: number): AsyncIterable<string[]>
-}
+export type UploadFolder = Awaited<ReturnType<typeof openUploadFolder>>
 
 /** What {@link openUploadFolder} needs. */
 export interface UploadFolderDependencies {
@@ -70,7 +42,7 @@ export interface UploadFolderDependencies {
 }
 
 /** Opens the folder. Makes it when it does not exist. */
-export async function openUploadFolder(deps: UploadFolderDependencies): Promise<UploadFolder> {
+export async function openUploadFolder(deps: UploadFolderDependencies) {
   const { path, random, freeBytes = freeBytesOf } = deps
   await mkdir(path, { recursive: true, mode: 0o700 })
   const root = await realpath(path)
@@ -80,31 +52,41 @@ export async function openUploadFolder(deps: UploadFolderDependencies): Promise<
   }
 
   return {
+    /** The path as it was configured. Users see this one. */
     path,
 
-    requireRoom: (bytes) => failing(requireRoom(bytes)),
+    /** @throws UnavailableError when the disk has not so many free bytes more than {@link KEEP_FREE_BYTES} */
+    requireRoom: (bytes: number) => failing(requireRoom(bytes)),
 
-    async begin(expectedBytes) {
+    /**
+     * Begins a new file.
+     * @param expectedBytes its size, 0 when it is not known
+     * @throws UnavailableError when the disk has no room for it
+     */
+    async begin(expectedBytes: number): Promise<UploadWriter> {
       await failing(requireRoom(expectedBytes))
       const storedName = random(16).toString('hex')
       const file = await failing(open(join(root, storedName + PARTIAL), 'wx', 0o600))
       return createWriter({ file, root, storedName, requireRoom })
     },
 
-    storedNameOf(claimed) {
+    /** The stored name at the end of a path. Null when it is no path of a file in this folder. */
+    storedNameOf(claimed: string): string | null {
       if (!isAbsolute(claimed) || claimed.includes('\0')) return null
       const plain = resolve(claimed)
       const name = basename(plain)
       return [path, root].includes(dirname(plain)) && STORED_NAME.test(name) ? name : null
     },
 
-    async sizeOf(storedName) {
+    /** The size of a stored file in bytes. Null when it does not exist or is not a plain file. */
+    async sizeOf(storedName: string): Promise<number | null> {
       if (!STORED_NAME.test(storedName)) return null
       const stat = await orNull(lstat(join(root, storedName)))
       return stat?.isFile() ? stat.size : null
     },
 
-    async read(storedName, size, from) {
+    /** The bytes of a stored file from an offset on. Null when it does not exist, or has another size. */
+    async read(storedName: string, size: number, from: number): Promise<AsyncIterable<Buffer> | null> {
       if (!STORED_NAME.test(storedName)) return null
       // A symbolic link that took the place of the file must not lead to another one.
       const flags = files.O_RDONLY | files.O_NOFOLLOW | files.O_NONBLOCK
@@ -116,11 +98,12 @@ export async function openUploadFolder(deps: UploadFolderDependencies): Promise<
       return null
     },
 
-    async remove(name) {
+    async remove(name: string): Promise<void> {
       if (OUR_NAME.test(name)) await rm(join(root, name), { force: true })
     },
 
-    async *oldNames(time) {
+    /** The names of our files that were last written before `time` (milliseconds since the epoch), in batches. */
+    async *oldNames(time: number): AsyncIterable<string[]> {
       let batch: string[] = []
       for await (const entry of await opendir(root)) {
         if (!entry.isFile() || !OUR_NAME.test(entry.name)) continue
@@ -140,16 +123,17 @@ function createWriter(made: {
   readonly root: string
   readonly storedName: string
   readonly requireRoom: (bytes: number) => Promise<void>
-}): UploadWriter {
+}) {
   const { file, root, storedName, requireRoom } = made
   const hash = createHash('sha256')
   let size = 0
   let lookAt = LOOK_EVERY_BYTES
   return {
-    get size() {
+    get size(): number {
       return size
     },
-    async write(bytes) {
+    /** @throws UnavailableError when the disk is full or fails */
+    async write(bytes: Buffer): Promise<void> {
       if (size + bytes.length > lookAt) {
         lookAt += LOOK_EVERY_BYTES
         await failing(requireRoom(0))
@@ -160,14 +144,16 @@ function createWriter(made: {
       hash.update(bytes)
       size += bytes.length
     },
-    async keep() {
+    /** Completes the file. It is safely on the disk when this resolves. @throws UnavailableError */
+    async keep(): Promise<StoredFile> {
       await failing(file.sync())
       await failing(file.close())
       await failing(rename(join(root, storedName + PARTIAL), join(root, storedName)))
       await failing(syncFolder(root))
       return { storedName, size, sha256: hash.digest('hex') }
     },
-    async discard() {
+    /** Removes the file. May be called several times, and after a `keep` that failed. */
+    async discard(): Promise<void> {
       // A file that is closed already is left as it is.
       await file.close().catch(() => undefined)
       for (const name of [storedName + PARTIAL, storedName]) await rm(join(root, name), { force: true })

@@ -44,17 +44,7 @@ export interface IncomingUpload {
  * and the row is removed before the file. A description from a client only names a row: sizes, names and paths come from
  * the row and the disk.
  */
-export interface Uploads {
-  /**
-   * Begins an upload.
-   * @param expected bytes of the file and of the whole request body, as the client says them; 0 when it does not say
-   * @throws TooLargeError, UnavailableError
-   */
-  begin(
-    owner: Pick<UploadOwner, 'id'>,
-    expected: { readonly file: number; readonly body: number },
-  ): Promise<IncomingUpload>
-}
+export type Uploads = ReturnType<typeof createUploads>
 
 /** Makes the {@link Uploads} of a folder. */
 export function createUploads(options: {
@@ -64,7 +54,7 @@ export function createUploads(options: {
   /** UPLOAD_MAX_GB in bytes; 0: no limit. */
   readonly maxBytes: number
   readonly quotas: UploadQuotas
-}): Uploads {
+}) {
   const { store, clock, folder } = options
   const rooms = createUploadRooms(options)
   const maxBytes = options.maxBytes === 0 ? Infinity : options.maxBytes
@@ -72,7 +62,15 @@ export function createUploads(options: {
     new TooLargeError('upload_too_large', `The file is larger than the limit of ${sizeText(maxBytes)} (UPLOAD_MAX_GB)`)
 
   return {
-    async begin(owner, expected) {
+    /**
+     * Begins an upload.
+     * @param expected bytes of the file and of the whole request body, as the client says them; 0 when it does not say
+     * @throws TooLargeError, UnavailableError
+     */
+    async begin(
+      owner: Pick<UploadOwner, 'id'>,
+      expected: { readonly file: number; readonly body: number },
+    ): Promise<IncomingUpload> {
       if (expected.file > maxBytes) throw tooLarge()
       const room = await rooms.claim(owner.id, expected.body)
       const writer = await folder.begin(0).catch(async (error: unknown) => {

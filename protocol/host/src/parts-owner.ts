@@ -1,19 +1,8 @@
 /** Who closes the parts of a program. */
-export interface PartsOwner {
-  /** Closes a part when the program closes. The part that was opened last is closed first. */
-  onClose(close: () => unknown): void
-  /** True from the moment on when the parts are being closed. */
-  readonly isClosing: boolean
-  /**
-   * Closes every part once, in the reverse order of opening. So no part loses another part that it still needs. A later
-   * call closes what was opened since. If an earlier call has not ended, the later one waits for it, and throws its error.
-   * @throws the first error of a part, after all others were closed
-   */
-  close(): Promise<void>
-}
+export type PartsOwner = ReturnType<typeof createPartsOwner>
 
 /** An owner of no parts yet. */
-export function createPartsOwner(): PartsOwner {
+export function createPartsOwner() {
   const opened: (() => unknown)[] = []
   let isClosing = false
   /** What is being closed now. Null: nothing. */
@@ -37,11 +26,19 @@ export function createPartsOwner(): PartsOwner {
     }
   }
   return {
-    onClose: (close) => void opened.push(close),
-    get isClosing() {
+    /** Closes a part when the program closes. The part that was opened last is closed first. */
+    onClose: (close: () => unknown): void => void opened.push(close),
+    /** True from the moment on when the parts are being closed. */
+    get isClosing(): boolean {
       return isClosing
     },
-    close() {
+    /**
+     * Closes every part once, in the reverse order of opening. So no part loses another part that it still needs. A
+     * later call closes what was opened since. If an earlier call has not ended, the later one waits for it, and throws
+     * its error.
+     * @throws the first error of a part, after all others were closed
+     */
+    close(): Promise<void> {
       isClosing = true
       const mine = closing === null ? closeAll() : closeAfter(closing)
       closing = mine

@@ -11,14 +11,7 @@ const FORGOTTEN_MS = 24 * 3_600_000
 const KEEP_FREE_BYTES = 64 * 1024 * 1024
 
 /** An uploaded file on its way in. It continues after the bytes that an earlier connection has brought. */
-export interface IncomingUpload {
-  readonly received: number
-  append(bytes: Buffer): void
-  /** Ends the writing. @returns false when the bytes are not what the hash promised */
-  finish(): boolean
-  /** Closes the file and leaves it, so that a later try can continue it. May be called again. */
-  suspend(): void
-}
+export type IncomingUpload = ReturnType<typeof openIncoming>
 
 /**
  * Where uploaded files are until they are whole: below `RTE_STATE_PATH/cache/uploads`, each under its hash. They are
@@ -116,7 +109,7 @@ function openIncoming(start: {
   readonly sha256: string
   readonly hash: ReturnType<typeof createHash>
   readonly received: number
-}): IncomingUpload {
+}) {
   const file = openSync(start.path, constants.O_WRONLY | constants.O_CREAT, 0o600)
   const { hash } = start
   let { received } = start
@@ -127,20 +120,22 @@ function openIncoming(start: {
     closeSync(file)
   }
   return {
-    get received() {
+    get received(): number {
       return received
     },
-    append(bytes) {
+    append(bytes: Buffer): void {
       for (let done = 0; done < bytes.length;) {
         done += writeSync(file, bytes, done, bytes.length - done, received + done)
       }
       hash.update(bytes)
       received += bytes.length
     },
-    finish() {
+    /** Ends the writing. @returns false when the bytes are not what the hash promised */
+    finish(): boolean {
       close()
       return hash.digest('hex') === start.sha256
     },
+    /** Closes the file and leaves it, so that a later try can continue it. May be called again. */
     suspend: close,
   }
 }

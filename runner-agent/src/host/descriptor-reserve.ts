@@ -11,15 +11,10 @@ const LOOK_EVERY_MS = 1_000
  * or the host has reached its limit of open files, the reserve is closed, which frees places. Work that failed because
  * there was no free place is tried again, as after every passing error. While the reserve is not complete, no new job
  * is taken, because the places are for the jobs that are there.
+ *
+ * Opens the reserve, or a part of it when there are not enough places, and fills it up again until it is closed.
  */
-export interface DescriptorReserve {
-  /** Why no job is taken, as a sentence; null while the reserve is whole. */
-  readonly problem: string | null
-  close(): void
-}
-
-/** Opens the reserve, or a part of it when there are not enough places, and fills it up again until it is closed. */
-export function openDescriptorReserve(log: Logger): DescriptorReserve {
+export function openDescriptorReserve(log: Logger) {
   const spare: number[] = []
   let isGivenUp = false
 
@@ -71,10 +66,11 @@ export function openDescriptorReserve(log: Logger): DescriptorReserve {
   const timer = setInterval(look, LOOK_EVERY_MS)
   timer.unref()
   return {
-    get problem() {
+    /** Why no job is taken, as a sentence; null while the reserve is whole. */
+    get problem(): string | null {
       return isGivenUp ? 'no more files can be opened by this process, or on this host (ulimit -n, fs.file-max)' : null
     },
-    close() {
+    close(): void {
       clearInterval(timer)
       giveUp()
     },

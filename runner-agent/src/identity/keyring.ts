@@ -12,20 +12,7 @@ import { describeError, type Logger } from '../log.js'
  *   new (with former)                       new. What was sealed to the old key still opens
  *   new                                     new: nothing in the spool needs the old key any more
  */
-export interface Keyring {
-  /** What is shown to the control plane at the next connection. */
-  readonly shown: Identity
-  /** True when newer keys wait than those of the current connection. */
-  readonly isNextWaiting: boolean
-  /** Each identity whose secrets may still be in the spool, the newest first. */
-  openers(): readonly Pick<Identity, 'fingerprint' | 'sealingPrivatePem'>[]
-  /** Looks for new keys that wait, and removes former keys that nothing needs any more. Never throws. */
-  prepare(): Promise<void>
-  /** A connection begins: with these keys. */
-  dial(): Identity
-  /** The control plane has taken the keys of the current connection. Never throws. */
-  welcomed(): Promise<void>
-}
+export type Keyring = ReturnType<typeof createKeyring>
 
 /** What the keyring needs. */
 export interface KeyringDependencies {
@@ -36,7 +23,7 @@ export interface KeyringDependencies {
 }
 
 /** A keyring that begins with the keys of the state folder. */
-export function createKeyring(loaded: Identity, { statePath, log, isIdle }: KeyringDependencies): Keyring {
+export function createKeyring(loaded: Identity, { statePath, log, isIdle }: KeyringDependencies) {
   let today = loaded
   let next: Identity | null = null
   let used = loaded
@@ -51,13 +38,17 @@ export function createKeyring(loaded: Identity, { statePath, log, isIdle }: Keyr
   const shown = (): Identity => next ?? today
 
   return {
-    get shown() {
+    /** What is shown to the control plane at the next connection. */
+    get shown(): Identity {
       return shown()
     },
-    get isNextWaiting() {
+    /** True when newer keys wait than those of the current connection. */
+    get isNextWaiting(): boolean {
       return shown() !== used
     },
+    /** Each identity whose secrets may still be in the spool, the newest first. */
     openers: () => [...(next ? [next] : []), today, ...today.former],
+    /** Looks for new keys that wait, and removes former keys that nothing needs any more. Never throws. */
     prepare: () =>
       inTurn(async () => {
         next ??= await loadNext(statePath, today)
@@ -67,10 +58,12 @@ export function createKeyring(loaded: Identity, { statePath, log, isIdle }: Keyr
           if (used === before) used = today
         }
       }, "the runner's new keys cannot be read; the old ones stay in use"),
-    dial() {
+    /** A connection begins: with these keys. */
+    dial(): Identity {
       used = shown()
       return used
     },
+    /** The control plane has taken the keys of the current connection. Never throws. */
     welcomed: () =>
       inTurn(async () => {
         if (next === null || used !== next) return

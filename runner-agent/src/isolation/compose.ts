@@ -18,41 +18,31 @@ export interface IsolationNeeds {
   readonly run: readonly string[]
 }
 
-/** How playbooks are kept apart on this host, by the latest try. */
-export interface IsolationPart {
-  readonly now: Isolation
-  /** Why no job is taken; null: jobs are taken. */
-  readonly problem: string | null
-  /** How jobs are kept apart, in a word. */
-  word(): string
-  /** Most playbooks at once; 0: isolation sets no limit. */
-  maxJobs(): number
-  /** Tries whether isolation works here, unless that is known already. */
-  prepare(): Promise<void>
-  /** Frees the user that a job had. Returns sentences about what could not be ended or removed. */
-  release(jobFolder: string): Promise<string[]>
-}
-
-/** Isolation as the settings ask for it. Nothing is checked before `prepare`. */
+/** How playbooks are kept apart on this host, by the latest try. Nothing is checked before `prepare`. */
 export function composeIsolation(
   { log }: Ground,
   settings: { readonly statePath: string; readonly isolation: IsolationSettings | null },
   needs: IsolationNeeds,
-): IsolationPart {
+) {
   const host: IsolationHost = { ...needs, script: ANSIBLE_PARTS.isolation, statePath: settings.statePath }
   let now: Isolation = { kind: 'unavailable', problem: 'it was not tried yet' }
   return {
-    get now() {
+    get now(): Isolation {
       return now
     },
-    get problem() {
+    /** Why no job is taken; null: jobs are taken. */
+    get problem(): string | null {
       return now.kind === 'unavailable' ? now.problem : null
     },
-    word: () => isolationWord(now),
-    maxJobs: () => (now.kind === 'user' ? now.orders.users.length : 0),
-    async prepare() {
+    /** How jobs are kept apart, in a word. */
+    word: (): string => isolationWord(now),
+    /** Most playbooks at once; 0: isolation sets no limit. */
+    maxJobs: (): number => (now.kind === 'user' ? now.orders.users.length : 0),
+    /** Tries whether isolation works here, unless that is known already. */
+    async prepare(): Promise<void> {
       if (now.kind === 'unavailable') now = await openIsolation(settings.isolation, host, log)
     },
-    release: (jobFolder) => releaseUser(jobFolder, host),
+    /** Frees the user that a job had. Returns sentences about what could not be ended or removed. */
+    release: (jobFolder: string): Promise<string[]> => releaseUser(jobFolder, host),
   }
 }

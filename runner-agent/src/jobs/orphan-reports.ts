@@ -7,14 +7,7 @@ import type { JobRun } from './job-run.js'
  * description may be large; the next one goes out when the control plane has said what becomes of the one before. A job
  * that it does not take stays as it is.
  */
-export interface OrphanReports {
-  /** The control plane does not know the job. It is described once; `anew`: once more. */
-  add(run: JobRun, how?: 'anew'): void
-  /** A described job has ended since: the control plane shows it. */
-  ended(run: JobRun): void
-  /** The control plane said what becomes of a job. */
-  answered(runId: string): void
-}
+export type OrphanReports = ReturnType<typeof createOrphanReports>
 
 /** How reports are sent, and what they say of a job's control plane. */
 export interface OrphanReportsDependencies {
@@ -24,7 +17,7 @@ export interface OrphanReportsDependencies {
 }
 
 /** The reports of a connection that has just begun. */
-export function createOrphanReports({ send, foreignService }: OrphanReportsDependencies): OrphanReports {
+export function createOrphanReports({ send, foreignService }: OrphanReportsDependencies) {
   const reported = new Set<string>()
   const waiting: JobRun[] = []
   let underWay: string | null = null
@@ -46,6 +39,7 @@ export function createOrphanReports({ send, foreignService }: OrphanReportsDepen
     })
   }
 
+  /** The control plane does not know the job. It is described once; `anew`: once more. */
   const add = (run: JobRun, how?: 'anew'): void => {
     const { runId } = run.folder.key
     if (reported.has(runId) && how !== 'anew') return
@@ -56,10 +50,12 @@ export function createOrphanReports({ send, foreignService }: OrphanReportsDepen
 
   return {
     add,
-    ended(run) {
+    /** A described job has ended since: the control plane shows it. */
+    ended(run: JobRun): void {
       if (reported.has(run.folder.key.runId)) add(run, 'anew')
     },
-    answered(runId) {
+    /** The control plane said what becomes of a job. */
+    answered(runId: string): void {
       if (underWay !== runId) return
       underWay = null
       next()

@@ -6,22 +6,10 @@ import type { Trust } from '../identity/trust.js'
  * Which control plane a job belongs to. That is the one that it was claimed from, or the one that took it over later because
  * an admin said so. When the runner is approved at another control plane, its jobs still wait for their own one.
  */
-export interface Ownership {
-  /** Fingerprint of the control plane at hand, for the claim of a job. @throws Error before the first connection */
-  atHand(): string
-  /** Fingerprint of the control plane to which a job belongs; null: it is the connected one. */
-  foreignService(folder: JobFolder): string | null
-  /**
-   * From now on the job belongs to the connected control plane.
-   * @throws the system's error when that cannot be written
-   */
-  takeOver(folder: JobFolder): Promise<void>
-  /** The job has left the spool. */
-  forget(folder: JobFolder): void
-}
+export type Ownership = ReturnType<typeof createOwnership>
 
 /** @param trust knows the control plane at hand, and which keys belong to the same control plane */
-export function createOwnership(trust: Pick<Trust, 'atHand' | 'owns'>): Ownership {
+export function createOwnership(trust: Pick<Trust, 'atHand' | 'owns'>) {
   /** Fingerprints by run id, for folders that could be read. They are kept, because each connection asks for them. */
   const known = new Map<string, string>()
 
@@ -43,20 +31,27 @@ export function createOwnership(trust: Pick<Trust, 'atHand' | 'owns'>): Ownershi
   }
 
   return {
-    atHand() {
+    /** Fingerprint of the control plane at hand, for the claim of a job. @throws Error before the first connection */
+    atHand(): string {
       if (trust.atHand === null) throw new Error('no control plane has been met yet')
       return trust.atHand
     },
-    foreignService(folder) {
+    /** Fingerprint of the control plane to which a job belongs; null: it is the connected one. */
+    foreignService(folder: JobFolder): string | null {
       const service = serviceOf(folder)
       return service === null || trust.owns(service) ? null : service
     },
-    async takeOver(folder) {
+    /**
+     * From now on the job belongs to the connected control plane.
+     * @throws the system's error when that cannot be written
+     */
+    async takeOver(folder: JobFolder): Promise<void> {
       const { atHand } = trust
       if (atHand === null) return
       await writeDurably(folder.file('owner.json'), JSON.stringify({ service: atHand }))
       note(folder, atHand)
     },
-    forget: (folder) => void known.delete(folder.key.runId),
+    /** The job has left the spool. */
+    forget: (folder: JobFolder): void => void known.delete(folder.key.runId),
   }
 }

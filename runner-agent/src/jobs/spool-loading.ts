@@ -6,24 +6,21 @@ import type { HostJobs } from './host-jobs.js'
 const LOAD_AGAIN_MS = 1_000
 
 /** Reads the list of jobs at the start. */
-export interface SpoolLoading {
-  /** Why the list of jobs cannot be read; null: it can, or was not tried yet. */
-  readonly problem: string | null
-  /**
-   * Reads the list, however long that takes. Without it the agent must not say hello: the control plane would take all
-   * jobs of this runner for lost.
-   */
-  load(isClosing: () => boolean): Promise<void>
-}
+export type SpoolLoading = ReturnType<typeof createSpoolLoading>
 
 /** Nothing is read before `load`. */
-export function createSpoolLoading(hostJobs: Pick<HostJobs, 'load'>, log: Logger): SpoolLoading {
+export function createSpoolLoading(hostJobs: Pick<HostJobs, 'load'>, log: Logger) {
   let problem: string | null = null
   return {
-    get problem() {
+    /** Why the list of jobs cannot be read; null: it can, or was not tried yet. */
+    get problem(): string | null {
       return problem
     },
-    async load(isClosing) {
+    /**
+     * Reads the list, however long that takes. Without it the agent must not say hello: the control plane would take
+     * all jobs of this runner for lost.
+     */
+    async load(isClosing: () => boolean): Promise<void> {
       while (!isClosing()) {
         try {
           await hostJobs.load()

@@ -1,12 +1,5 @@
 /** How long to wait before dialling again, in milliseconds. */
-export interface BackOff {
-  /** After a connection that failed or was lost. */
-  next(): number
-  /** After a refusal that only a person can change: the longest wait. */
-  longest(): number
-  /** Starts again with the shortest wait: a connection has lasted long enough. */
-  reset(): void
-}
+export type BackOff = ReturnType<typeof createBackOff>
 
 /**
  * Full jitter: a random part of a span that doubles from the shortest to the longest. After a restart of the control plane
@@ -16,17 +9,20 @@ export function createBackOff(options: {
   readonly shortestMs: number
   readonly longestMs: number
   readonly random: () => number
-}): BackOff {
+}) {
   const { shortestMs, longestMs, random } = options
   let attempt = 0
   return {
-    next() {
+    /** After a connection that failed or was lost. */
+    next(): number {
       const span = Math.min(longestMs, shortestMs * 2 ** attempt)
       attempt += 1
       return Math.round(random() * span)
     },
-    longest: () => longestMs,
-    reset() {
+    /** After a refusal that only a person can change: the longest wait. */
+    longest: (): number => longestMs,
+    /** Starts again with the shortest wait: a connection has lasted long enough. */
+    reset(): void {
       attempt = 0
     },
   }

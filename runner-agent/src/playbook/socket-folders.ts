@@ -10,15 +10,7 @@ import type { Logger } from '../log.js'
  * own default all playbooks of a user share one. A job could then use the connection of another one, which was opened
  * with another key, and would lose its connection when the other job ends.
  */
-export interface SocketFolders {
-  /**
-   * The folder of one job, which is made when it is not there.
-   * @throws the system's error
-   */
-  folderOf(runId: string): string
-  /** Removes the folder of a job that is over. */
-  remove(runId: string): Promise<void>
-}
+export type SocketFolders = ReturnType<typeof openSocketFolders>
 
 /**
  * Most bytes of a path that every job's folder begins with. A socket has at most 107 (Linux, unix(7)), and to this comes
@@ -28,19 +20,24 @@ const MAX_ROOT_BYTES = 107 - 13 - 11 - 17
 const RUN_ID_PART = 12
 
 /** The folders lie below the state folder, or below the one for temporary files when that path is too long for sockets. */
-export function openSocketFolders(statePath: string, log: Logger): SocketFolders {
+export function openSocketFolders(statePath: string, log: Logger) {
   const own = join(statePath, 'sockets')
   const isOwnShort = Buffer.byteLength(own) <= MAX_ROOT_BYTES
   const root = isOwnShort ? own : join(tmpdir(), `holdfast-${hashOf(statePath)}`)
   const path = (runId: string): string => join(root, runId.slice(0, RUN_ID_PART))
   return {
-    folderOf(runId) {
+    /**
+     * The folder of one job, which is made when it is not there.
+     * @throws the system's error
+     */
+    folderOf(runId: string): string {
       mkdirSync(root, { recursive: true, mode: 0o700 })
       if (!isPrivate(root)) return mkdtempSync(join(tmpdir(), 'holdfast-'))
       mkdirSync(path(runId), { recursive: true, mode: 0o700 })
       return path(runId)
     },
-    async remove(runId) {
+    /** Removes the folder of a job that is over. */
+    async remove(runId: string): Promise<void> {
       await rm(path(runId), { recursive: true, force: true }).catch((error: unknown) => {
         log.warn({ folder: path(runId), error }, 'cannot remove the folder for sockets of a job')
       })

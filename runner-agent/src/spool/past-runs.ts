@@ -20,25 +20,16 @@ const PAUSE_MS = 100
  * backup may offer a job again that ran after the backup was made; only the runner can know, and must not run it twice.
  * There may be very many: they are asked for by name and never listed, except by a sweep in the background.
  */
-export interface PastRuns {
-  /** @throws the system's error when it cannot be looked up. That does not mean that the run is new */
-  has(key: JobKey): boolean
-  /** @throws the system's error when it cannot be noted */
-  note(key: JobKey): Promise<void>
-  /** Forgets the runs that are old, a few names at a time. Ends early when the signal comes. */
-  sweep(signal?: AbortSignal): Promise<void>
-  /** Sweeps now and then until `close`. */
-  sweepLater(): void
-  close(): Promise<void>
-}
+export type PastRuns = ReturnType<typeof openPastRuns>
 
 /** Nothing is read yet. The folder is made with the first note. */
-export function openPastRuns(folder: string, now: () => number, log: Logger): PastRuns {
+export function openPastRuns(folder: string, now: () => number, log: Logger) {
   const fileOf = (key: JobKey): string => join(folder, folderNameOf(key))
   const closing = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let sweeping: Promise<void> = Promise.resolve()
 
+  /** Forgets the runs that are old, a few names at a time. Ends early when the signal comes. */
   const sweep = async (signal: AbortSignal = closing.signal): Promise<void> => {
     const before = now() - MEMORY_MS
     let looked = 0
@@ -69,8 +60,10 @@ export function openPastRuns(folder: string, now: () => number, log: Logger): Pa
   }
 
   return {
-    has: (key) => statSync(fileOf(key), { throwIfNoEntry: false }) !== undefined,
-    async note(key) {
+    /** @throws the system's error when it cannot be looked up. That does not mean that the run is new */
+    has: (key: JobKey): boolean => statSync(fileOf(key), { throwIfNoEntry: false }) !== undefined,
+    /** @throws the system's error when it cannot be noted */
+    async note(key: JobKey): Promise<void> {
       try {
         await writeFile(fileOf(key), '', { mode: 0o600 })
       } catch (error) {
@@ -80,10 +73,11 @@ export function openPastRuns(folder: string, now: () => number, log: Logger): Pa
       }
     },
     sweep,
-    sweepLater() {
+    /** Sweeps now and then until `close`. */
+    sweepLater(): void {
       sweepIn(FIRST_SWEEP_MS)
     },
-    async close() {
+    async close(): Promise<void> {
       clearTimeout(timer)
       closing.abort()
       await sweeping

@@ -27,23 +27,17 @@ export interface SenderPort {
  * Sends the jobs of one connection, piece by piece in turn, within the windows of unacknowledged bytes per job and per
  * socket. One piece is read at a time, so memory stays bounded whatever waits on disk.
  */
-export interface Sender {
-  add(replica: Replica): void
-  remove(replica: Replica): void
-  /** Perhaps more can be sent now: a file grew, or an acknowledgement or an end came. */
-  wake(): void
-  /** Bytes under way and not acknowledged. */
-  unacknowledged(): number
-}
+export type Sender = ReturnType<typeof createSender>
 
 /** @param onError is told when the streams of a job cannot be read; the sender has let go of the job then */
-export function createSender(port: SenderPort, onError: (replica: Replica, error: unknown) => void): Sender {
+export function createSender(port: SenderPort, onError: (replica: Replica, error: unknown) => void) {
   const replicas: Replica[] = []
   // Only one piece at a time is between disk and socket, and the socket makes a copy of it.
   const space = Buffer.allocUnsafeSlow(MAX_PAYLOAD_BYTES)
   let turn = 0
   let running = false
 
+  /** Bytes under way and not acknowledged. */
   const unacknowledged = (): number => replicas.reduce((sum, replica) => sum + replica.unacknowledged, 0)
 
   /** Bytes that may be sent for a job now. */
@@ -93,6 +87,7 @@ export function createSender(port: SenderPort, onError: (replica: Replica, error
     running = false
   }
 
+  /** Perhaps more can be sent now: a file grew, or an acknowledgement or an end came. */
   function wake(): void {
     if (running) return
     running = true
@@ -105,7 +100,7 @@ export function createSender(port: SenderPort, onError: (replica: Replica, error
   }
 
   return {
-    add(replica) {
+    add(replica: Replica): void {
       if (!replicas.includes(replica)) replicas.push(replica)
       wake()
     },

@@ -5,16 +5,10 @@ import { describeError } from '../log.js'
 import { isErrno, isNoFile } from '@holdfast/host/system-errors'
 
 /** A growing file that another process appends to, read at any offset. It is opened by the first read. */
-export interface StreamFile {
-  /** Its length in bytes when it could be looked at last; 0 before that. */
-  size(): number
-  /** Fills `into` with the bytes from `offset` on. @returns the filled part: less only at the end of the file */
-  read(offset: number, into: Buffer): Promise<Buffer>
-  close(): Promise<void>
-}
+export type StreamFile = ReturnType<typeof createStreamFile>
 
 /** A stream below that path. The file need not exist yet. */
-export function createStreamFile(path: string): StreamFile {
+export function createStreamFile(path: string) {
   let opened: Promise<FileHandle> | null = null
   let handle: FileHandle | null = null
   let known = 0
@@ -33,7 +27,8 @@ export function createStreamFile(path: string): StreamFile {
   }
 
   return {
-    size() {
+    /** Its length in bytes when it could be looked at last; 0 before that. */
+    size(): number {
       try {
         known = handle ? fstatSync(handle.fd).size : statSync(path).size
       } catch {
@@ -41,7 +36,8 @@ export function createStreamFile(path: string): StreamFile {
       }
       return known
     },
-    async read(offset, into) {
+    /** Fills `into` with the bytes from `offset` on. @returns the filled part: less only at the end of the file */
+    async read(offset: number, into: Buffer): Promise<Buffer> {
       const file = await openOnce()
       let done = 0
       while (done < into.length) {
@@ -51,7 +47,7 @@ export function createStreamFile(path: string): StreamFile {
       }
       return into.subarray(0, done)
     },
-    async close() {
+    async close(): Promise<void> {
       // The file is forgotten before it is closed. So a read that comes meanwhile opens the file again.
       const closing = opened
       handle = null

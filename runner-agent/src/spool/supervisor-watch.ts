@@ -10,19 +10,7 @@ const ASK_EVERY_MS = 5_000
  * Whether supervisors run, also those in another PID namespace (the container of an agent before this one): they cannot
  * be seen from here, but each holds a lock on its `started.json` for as long as it lives.
  */
-export interface SupervisorWatch {
-  /**
-   * Never waits. `unknown` says that nothing may be concluded; a later look may tell more. What is `gone` stays gone.
-   * @throws the system's error when `/proc` cannot be read now
-   */
-  look(folder: JobFolder, started: Started): ProcessState
-  /**
-   * The same of a supervisor whose `started.json` does not say who it is: only the lock on it can tell. So a file whose lock
-   * cannot be asked about stays `unknown`.
-   */
-  lookAtTorn(folder: JobFolder): ProcessState
-  close(): void
-}
+export type SupervisorWatch = ReturnType<typeof createSupervisorWatch>
 
 interface Stranger {
   readonly path: string
@@ -32,7 +20,7 @@ interface Stranger {
 }
 
 /** @param program asks the kernel whether a lock is held */
-export function createSupervisorWatch({ program, log }: { program: LockProgram; log: Logger }): SupervisorWatch {
+export function createSupervisorWatch({ program, log }: { program: LockProgram; log: Logger }) {
   /** Supervisors that cannot be seen, by what names them. Those that are seen to be gone stay, a few bytes each. */
   const strangers = new Map<string, Stranger>()
   let timer: NodeJS.Timeout | null = null
@@ -78,13 +66,21 @@ export function createSupervisorWatch({ program, log }: { program: LockProgram; 
   }
 
   return {
-    look(folder, started) {
+    /**
+     * Never waits. `unknown` says that nothing may be concluded; a later look may tell more. What is `gone` stays gone.
+     * @throws the system's error when `/proc` cannot be read now
+     */
+    look(folder: JobFolder, started: Started): ProcessState {
       const state = lookAtProcess(started)
       // On a file system without locks there is no lock that could tell.
       return state !== 'unknown' || started.locked !== true ? state : lookAtLock(nameOf(started), folder)
     },
-    lookAtTorn: (folder) => lookAtLock(folder.key.runId, folder),
-    close() {
+    /**
+     * The same of a supervisor whose `started.json` does not say who it is: only the lock on it can tell. So a file
+     * whose lock cannot be asked about stays `unknown`.
+     */
+    lookAtTorn: (folder: JobFolder): ProcessState => lookAtLock(folder.key.runId, folder),
+    close(): void {
       isClosed = true
       if (timer !== null) clearTimeout(timer)
     },

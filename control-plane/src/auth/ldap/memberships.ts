@@ -93,13 +93,9 @@ async function walk(
   return false
 }
 
-interface Searching {
-  search(base: string, who: Filter): Promise<Membership[]>
-  /** Whether the directory left out some groups. */
-  isCut(): boolean
-}
+type Searching = ReturnType<typeof createSearch>
 
-function createSearch(client: Client, settings: LdapSettings, asked: AskedGroups): Searching {
+function createSearch(client: Client, settings: LdapSettings, asked: AskedGroups) {
   const { filter, nameAttribute } = searchSettings(settings)
   let isCut = false
 
@@ -124,8 +120,9 @@ function createSearch(client: Client, settings: LdapSettings, asked: AskedGroups
   }
 
   return {
-    isCut: () => isCut,
-    async search(base, who) {
+    /** Whether the directory left out some groups. */
+    isCut: (): boolean => isCut,
+    async search(base: string, who: Filter): Promise<Membership[]> {
       try {
         return await found(base, 'sub', [who])
       } catch (error) {

@@ -48,14 +48,7 @@ export type Flow = Readonly<Static<typeof Flow>>
  * The state of a sign-in, in a cookie of the browser that began it. So nobody can end it in another browser, and any
  * node can end it. The cookie is encrypted, so that it can be neither read nor changed.
  */
-export interface FlowCookies {
-  seal(flow: Flow): Promise<string>
-  /** Null for a cookie that is not ours, was changed, or is too old. */
-  open(text: string): Promise<Flow | null>
-  /** The same for the question at the end. */
-  sealQuestion(question: ConsentQuestion): Promise<string>
-  openQuestion(text: string): Promise<ConsentQuestion | null>
-}
+export type FlowCookies = ReturnType<typeof createFlowCookies>
 
 /** Tells the cookies of several sign-ins in one browser apart. It says nothing about the sign-in. */
 export function flowTag(state: string): string {
@@ -63,7 +56,7 @@ export function flowTag(state: string): string {
 }
 
 /** @param secrets ACCESS_TOKEN_SECRET, the same on all nodes: the first one encrypts, each of them may decrypt */
-export function createFlowCookies(secrets: Secrets, clock: Clock): FlowCookies {
+export function createFlowCookies(secrets: Secrets, clock: Clock) {
   const keys = () =>
     secretsOf(secrets).map(
       (secret) => new Uint8Array(hkdfSync('sha256', secret, '', 'holdfast sign-in under way v1', 32)),
@@ -98,13 +91,15 @@ export function createFlowCookies(secrets: Secrets, clock: Clock): FlowCookies {
   }
 
   return {
-    seal: (flow) => seal({ flow }),
-    async open(text) {
+    seal: (flow: Flow): Promise<string> => seal({ flow }),
+    /** Null for a cookie that is not ours, was changed, or is too old. */
+    async open(text: string): Promise<Flow | null> {
       const flow = (await open(text))?.flow
       return flowCheck.Check(flow) ? flow : null
     },
-    sealQuestion: (question) => seal({ question }),
-    async openQuestion(text) {
+    /** The same for the question at the end. */
+    sealQuestion: (question: ConsentQuestion): Promise<string> => seal({ question }),
+    async openQuestion(text: string): Promise<ConsentQuestion | null> {
       const question = (await open(text))?.question
       return questionCheck.Check(question) ? question : null
     },

@@ -10,12 +10,7 @@ const KNOWN_MS = 60 * 60_000
 const ANSWER_SECONDS = 10
 
 /** The providers of OpenID Connect and their configuration. */
-export interface Providers {
-  /** @throws UnavailableError for the client's secret, the errors of openid-client for the provider */
-  of(settings: OpenIdSettings): Promise<OpenIdClient.Configuration>
-  /** The secret of this service there; null: it has none. @throws UnavailableError */
-  secretOf(settings: OpenIdSettings): Promise<string | null>
-}
+export type Providers = ReturnType<typeof createProviders>
 
 interface Known {
   readonly key: string
@@ -24,7 +19,7 @@ interface Known {
 }
 
 /** Makes the {@link Providers}. Their configurations are read when they are needed. */
-export function createProviders(deps: { readonly secrets: ProviderSecrets; readonly clock: Clock }): Providers {
+export function createProviders(deps: { readonly secrets: ProviderSecrets; readonly clock: Clock }) {
   const { secrets, clock } = deps
   const known = new Map<string, Known>()
 
@@ -46,13 +41,15 @@ export function createProviders(deps: { readonly secrets: ProviderSecrets; reado
     })
   }
 
+  /** The secret of this service there; null: it has none. @throws UnavailableError */
   async function secretOf({ clientCredential }: OpenIdSettings): Promise<string | null> {
     return clientCredential === null ? null : (await secrets.open(clientCredential)).password
   }
 
   return {
     secretOf,
-    async of(settings) {
+    /** @throws UnavailableError for the client's secret, the errors of openid-client for the provider */
+    async of(settings: OpenIdSettings): Promise<OpenIdClient.Configuration> {
       const { kind } = settings
       const secret = await secretOf(settings)
       const key = JSON.stringify([settings.issuer, settings.clientId, secret])

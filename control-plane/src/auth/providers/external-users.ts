@@ -43,17 +43,10 @@ export type UserAdmission =
   | { readonly outcome: 'bad name' }
 
 /** The accounts of users who are not local. One is made at the first sign-in, and updated at each sign-in. */
-export interface ExternalUsers {
-  /**
-   * The account of a user that signed in, with their current groups and address. A user with an id at the provider
-   * keeps the account and its name when they are renamed there. Nobody gets an existing account because they were given
-   * the name of its owner.
-   */
-  admit(identity: Identity, config: Pick<RoleConfig, 'roles'>): Promise<UserAdmission>
-}
+export type ExternalUsers = ReturnType<typeof createExternalUsers>
 
 /** Makes the {@link ExternalUsers} of this control plane. */
-export function createExternalUsers({ store, clock }: { readonly store: Store; readonly clock: Clock }): ExternalUsers {
+export function createExternalUsers({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
   async function admitted(
     queries: Queries,
     identity: Identity,
@@ -75,7 +68,12 @@ export function createExternalUsers({ store, clock }: { readonly store: Store; r
   }
 
   return {
-    async admit(identity, config) {
+    /**
+     * The account of a user that signed in, with their current groups and address. A user with an id at the provider
+     * keeps the account and its name when they are renamed there. Nobody gets an existing account because they were
+     * given the name of its owner.
+     */
+    async admit(identity: Identity, config: Pick<RoleConfig, 'roles'>): Promise<UserAdmission> {
       const { type, username, subject } = identity
       if (!isFitName(username)) return { outcome: 'bad name' }
       const { groups, leftOut } = keptGroups(type, identity.groups, config)

@@ -9,10 +9,7 @@ export interface ProviderSecret {
 }
 
 /** The stored credentials that config.yaml names. */
-export interface ProviderSecrets {
-  /** @throws UnavailableError when there is none with that name, or it cannot be opened */
-  open(name: string): Promise<ProviderSecret>
-}
+export type ProviderSecrets = ReturnType<typeof createProviderSecrets>
 
 /** From the room of credentials. Null when there is no such credential. It throws when one cannot be opened. */
 export interface CredentialStore {
@@ -23,7 +20,7 @@ export interface CredentialStore {
 export function createProviderSecrets(deps: {
   readonly credentials: CredentialStore
   readonly log: { error(fields: object, text: string): void }
-}): ProviderSecrets {
+}) {
   /** A user who signs in only learns that it is not their fault. The name of the credential is only for the log. */
   function unusable(name: string, reason: string): UnavailableError {
     deps.log.error({ credential: name, reason }, 'a credential that config.yaml names for the sign-in cannot be used')
@@ -34,7 +31,8 @@ export function createProviderSecrets(deps: {
   }
 
   return {
-    async open(name) {
+    /** @throws UnavailableError when there is none with that name, or it cannot be opened */
+    async open(name: string): Promise<ProviderSecret> {
       let credential: ProviderSecret | null
       try {
         credential = await deps.credentials.open(name)

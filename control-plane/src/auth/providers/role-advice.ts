@@ -12,20 +12,13 @@ const MAX_SAID = 200
 /**
  * Tells the person who writes config.yaml which of its roles somebody else could get, and how to write them instead.
  */
-export interface RoleAdvice {
-  /** Logs advice about the present roles, at the start and when they have changed. */
-  look(config: RoleConfig): Promise<void>
-  /** Logs advice about a user who signed in and has a role only by the name of a group. */
-  signedIn(identity: Identity, config: RoleConfig): void
-  /** Logs advice about a new account that a role names. */
-  made(user: StoredUser, config: RoleConfig): void
-}
+export type RoleAdvice = ReturnType<typeof createRoleAdvice>
 
 /** Makes the part that logs advice about the roles of config.yaml. */
 export function createRoleAdvice(deps: {
   readonly store: Store
   readonly log: { warn(fields: object, text: string): void }
-}): RoleAdvice {
+}) {
   const said = new Set<string>()
   function warnOnce(fields: object, text: string): void {
     const key = JSON.stringify([fields, text])
@@ -64,11 +57,13 @@ export function createRoleAdvice(deps: {
   }
 
   return {
-    async look(config) {
+    /** Logs advice about the present roles, at the start and when they have changed. */
+    async look(config: RoleConfig): Promise<void> {
       lookAtGroups(config)
       await lookAtUsers(config)
     },
-    signedIn({ type, groups }, { roles, providers }) {
+    /** Logs advice about a user who signed in and has a role only by the name of a group. */
+    signedIn({ type, groups }: Identity, { roles, providers }: RoleConfig): void {
       if (type === 'ldap' && (providers?.ldap?.groupsBase ?? null) !== null) return
       for (const { name: role, groups: asked = [] } of roles) {
         for (const text of asked.filter(isNamedLoosely)) {
@@ -85,7 +80,8 @@ export function createRoleAdvice(deps: {
         }
       }
     },
-    made: (user, config) => warnOfNew(user, config, deps.log),
+    /** Logs advice about a new account that a role names. */
+    made: (user: StoredUser, config: RoleConfig) => warnOfNew(user, config, deps.log),
   }
 }
 

@@ -14,13 +14,7 @@ export interface RoleFileProblem {
 }
 
 /** The present roles of config.yaml. After a broken edit, the last valid ones stay in force. */
-export interface RoleSource {
-  current(): Promise<RoleConfig>
-  /** The mistake in the file; null when the present file is in force. */
-  problem(): RoleFileProblem | null
-  /** Calls the listener when the roles were read again. */
-  onChange(listener: (config: RoleConfig) => void): void
-}
+export type RoleSource = Awaited<ReturnType<typeof openRoleSource>>
 
 interface Log {
   info(fields: object, text: string): void
@@ -32,7 +26,7 @@ interface Log {
  * beside the file. So a start with a broken file uses the last valid version, as a running service does.
  * @throws SettingsError when the file cannot be read, or when it has a mistake and there is no valid copy
  */
-export async function openRoleSource(path: string, deps: { readonly log: Log }): Promise<RoleSource> {
+export async function openRoleSource(path: string, deps: { readonly log: Log }) {
   await createPrivateFile(path, FIRST_CONFIG)
   let { seen, config, problem } = await firstRoles(path, deps.log)
 
@@ -66,12 +60,14 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
   }
 
   return {
-    async current() {
+    async current(): Promise<RoleConfig> {
       await look()
       return config
     },
-    problem: () => problem,
-    onChange: (listener) => void listeners.push(listener),
+    /** The mistake in the file; null when the present file is in force. */
+    problem: (): RoleFileProblem | null => problem,
+    /** Calls the listener when the roles were read again. */
+    onChange: (listener: (config: RoleConfig) => void): void => void listeners.push(listener),
   }
 }
 

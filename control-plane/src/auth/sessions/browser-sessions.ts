@@ -17,19 +17,7 @@ const KEEP_EVERY_MS = 60_000
  * Sessions of browsers. A page has no token. The browser has a cookie that no script can read. The database has only
  * the hash of its secret. Such a session ends when it is not used for a while, and after SESSION_MAX_AGE at the latest.
  */
-export interface BrowserSessions {
-  /**
-   * Begins a session for the account whose password was just checked.
-   * @param address of the client, for the list of sessions
-   * @returns the value of the cookie
-   * @throws UnauthenticatedError when the account was blocked, deleted or got another password meanwhile
-   */
-  begin(user: StoredUser, address: string): Promise<string>
-  /** The owner of a cookie, with the present roles. @throws UnauthenticatedError */
-  authenticate(cookie: string): Promise<Caller>
-  /** Longest life of such a session, in milliseconds. */
-  readonly mostMs: number
-}
+export type BrowserSessions = ReturnType<typeof createBrowserSessions>
 
 /** What these sessions need of other parts. */
 export interface BrowserSessionDependencies {
@@ -43,12 +31,19 @@ export interface BrowserSessionDependencies {
 }
 
 /** Makes the {@link BrowserSessions} of this control plane. */
-export function createBrowserSessions(deps: BrowserSessionDependencies): BrowserSessions {
+export function createBrowserSessions(deps: BrowserSessionDependencies) {
   const { store, roles, clock, idleMs, mostMs } = deps
 
   return {
+    /** Longest life of such a session, in milliseconds. */
     mostMs,
-    async begin(user, address) {
+    /**
+     * Begins a session for the account whose password was just checked.
+     * @param address of the client, for the list of sessions
+     * @returns the value of the cookie
+     * @throws UnauthenticatedError when the account was blocked, deleted or got another password meanwhile
+     */
+    async begin(user: StoredUser, address: string): Promise<string> {
       const now = clock.now()
       const [id, secret] = [randomName(), randomBytes(32).toString('base64url')]
       const hasBegun = await store.write('sessions.begin', async (queries) => {
@@ -70,7 +65,8 @@ export function createBrowserSessions(deps: BrowserSessionDependencies): Browser
       if (!hasBegun) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
       return `${id}.${secret}`
     },
-    async authenticate(cookie) {
+    /** The owner of a cookie, with the present roles. @throws UnauthenticatedError */
+    async authenticate(cookie: string): Promise<Caller> {
       const [id = '', secret = ''] = cookie.split('.')
       const now = clock.now()
       const found = await findBrowserSession(store.read, id, now)

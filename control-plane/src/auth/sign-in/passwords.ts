@@ -24,22 +24,10 @@ const MAX_WAITING = { ofOne: 100, ofAll: 400 }
 const NOT_A_STRANGER = 'the service'
 
 /** Argon2id hashes of passwords. Networks take turns, so that many sign-ins from one do not delay those from another. */
-export interface Passwords {
-  /**
-   * @param network of the client; left out: an admin or the service itself asks
-   * @throws UnavailableError when too many wait already
-   */
-  hash(password: string, network?: string): Promise<string>
-  /**
-   * Whether the password is the one that was hashed. Null stands for "no such account": it takes the same time and
-   * gives false.
-   * @throws UnavailableError when too many wait already
-   */
-  verify(stored: string | null, password: string, network: string): Promise<boolean>
-}
+export type Passwords = ReturnType<typeof createPasswords>
 
 /** Makes the {@link Passwords}. Hashes cost as much as `cost` says. */
-export function createPasswords(cost: HashCost = HASH_COST): Passwords {
+export function createPasswords(cost: HashCost = HASH_COST) {
   // 2 is Argon2id. The package's enum cannot be used with isolated modules.
   const options: Options = { ...cost, algorithm: 2 }
   const tooMany = () => new UnavailableError('busy', 'Too many sign-ins at once; try again in a moment')
@@ -54,8 +42,17 @@ export function createPasswords(cost: HashCost = HASH_COST): Passwords {
   }
   let nobody: Promise<string> | null = null
   return {
-    hash: (password, network = NOT_A_STRANGER) => inTurn(network, () => hash(password, options)),
-    verify: (stored, password, network) =>
+    /**
+     * @param network of the client; left out: an admin or the service itself asks
+     * @throws UnavailableError when too many wait already
+     */
+    hash: (password: string, network = NOT_A_STRANGER) => inTurn(network, () => hash(password, options)),
+    /**
+     * Whether the password is the one that was hashed. Null stands for "no such account": it takes the same time and
+     * gives false.
+     * @throws UnavailableError when too many wait already
+     */
+    verify: (stored: string | null, password: string, network: string): Promise<boolean> =>
       inTurn(network, async () => {
         nobody ??= hash('no account has this password', options)
         const matches = await verify(stored ?? (await nobody), password)

@@ -14,26 +14,14 @@ const CODE_MS = 60_000
  * Codes that a browser brings to the client that opened it. Tokens must not be in an address, so the address has a code
  * instead. A code works once, within a minute, and only together with the verifier whose hash the client sent before.
  */
-export interface SignInCodes {
-  /** @param challenge SHA-256 of the client's verifier, base64url */
-  give(user: Pick<StoredUser, 'id'>, challenge: string): Promise<string>
-  /**
-   * Begins a session. A wrong verifier also uses up the code.
-   * @param onUser called as soon as the owner of the code is known
-   * @throws UnauthenticatedError
-   */
-  redeem(code: string, verifier: string, address: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
-}
+export type SignInCodes = ReturnType<typeof createSignInCodes>
 
 /** Makes the codes that a program exchanges for its tokens. */
-export function createSignInCodes(deps: {
-  readonly store: Store
-  readonly sessions: Sessions
-  readonly clock: Clock
-}): SignInCodes {
+export function createSignInCodes(deps: { readonly store: Store; readonly sessions: Sessions; readonly clock: Clock }) {
   const { store, clock } = deps
   return {
-    async give(user, challenge) {
+    /** @param challenge SHA-256 of the client's verifier, base64url */
+    async give(user: Pick<StoredUser, 'id'>, challenge: string): Promise<string> {
       const code = randomId()
       const expiresAt = clock.now() + CODE_MS
       await store.write('sign-in-codes.give', (queries) =>
@@ -41,7 +29,17 @@ export function createSignInCodes(deps: {
       )
       return code
     },
-    async redeem(code, verifier, address, onUser) {
+    /**
+     * Begins a session. A wrong verifier also uses up the code.
+     * @param onUser called as soon as the owner of the code is known
+     * @throws UnauthenticatedError
+     */
+    async redeem(
+      code: string,
+      verifier: string,
+      address: string,
+      onUser?: (user: StoredUser) => void,
+    ): Promise<TokenPair> {
       const taken = await store.write('sign-in-codes.redeem', async (queries) => {
         const found = await takeSignInCode(queries, hashOf(code))
         return found && { ...found, user: await findUser(queries, found.userId) }

@@ -18,23 +18,11 @@ export interface AskedQuestion {
  * program gets its code. The question is in a cookie of the browser. The answer only counts together with the ticket
  * that is in the page.
  */
-export interface Questions {
-  /** @returns the value of the cookie */
-  ask(user: StoredUser, client: FlowClient): Promise<string>
-  /** @throws UnauthenticatedError when there is no question (any more), or when its account is gone */
-  read(cookie: string | undefined): Promise<AskedQuestion>
-  /** The same, for an answer. @throws UnauthenticatedError also when the ticket is wrong */
-  answered(cookie: string | undefined, ticket: string): Promise<AskedQuestion>
-}
+export type Questions = ReturnType<typeof createQuestions>
 
 /** Makes the question whether a program may use the account of a user. */
-export function createQuestions({
-  store,
-  cookies,
-}: {
-  readonly store: Store
-  readonly cookies: FlowCookies
-}): Questions {
+export function createQuestions({ store, cookies }: { readonly store: Store; readonly cookies: FlowCookies }) {
+  /** @throws UnauthenticatedError when there is no question (any more), or when its account is gone */
   async function read(cookie: string | undefined): Promise<AskedQuestion> {
     const question = cookie === undefined ? null : await cookies.openQuestion(cookie)
     const user = question && (await findUser(store.read, question.userId))
@@ -46,10 +34,12 @@ export function createQuestions({
   }
 
   return {
-    ask: (user, { redirect, challenge, machine }) =>
+    /** @returns the value of the cookie */
+    ask: (user: StoredUser, { redirect, challenge, machine }: FlowClient): Promise<string> =>
       cookies.sealQuestion({ userId: user.id, redirect, challenge, machine, ticket: randomId() }),
     read,
-    async answered(cookie, ticket) {
+    /** The same, for an answer. @throws UnauthenticatedError also when the ticket is wrong */
+    async answered(cookie: string | undefined, ticket: string): Promise<AskedQuestion> {
       const asked = await read(cookie)
       const [given, own] = [Buffer.from(ticket), Buffer.from(asked.question.ticket)]
       if (given.length === own.length && timingSafeEqual(given, own)) return asked

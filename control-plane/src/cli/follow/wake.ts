@@ -1,27 +1,25 @@
 /** A bell that rings until somebody hears it. So a change is not missed while the follower is busy. */
-export interface Wake {
-  ring(): void
-  /** Rings with an error. `heard` then throws it. */
-  fail(error: unknown): void
-  /** Resolves at the next ring, or at once when it has rung since the last call. Resolves also when the signal aborts. */
-  heard(signal: AbortSignal): Promise<void>
-}
+export type Wake = ReturnType<typeof createWake>
 
 /** Makes a {@link Wake} on which nobody waits yet. */
-export function createWake(): Wake {
+export function createWake() {
   let rung = false
   let failure: { readonly error: unknown } | null = null
   let wakeUp: (() => void) | null = null
   return {
-    ring() {
+    ring(): void {
       rung = true
       wakeUp?.()
     },
-    fail(error) {
+    /** Rings with an error. `heard` then throws it. */
+    fail(error: unknown): void {
       failure = { error }
       wakeUp?.()
     },
-    async heard(signal) {
+    /**
+     * Resolves at the next ring, or at once when it has rung since the last call. Resolves also when the signal aborts.
+     */
+    async heard(signal: AbortSignal): Promise<void> {
       if (!rung && !failure && !signal.aborted) {
         await new Promise<void>((resolve) => {
           wakeUp = resolve

@@ -21,20 +21,10 @@ export class SecretBoxError extends Error {
 }
 
 /** Encrypts what is stored, and decrypts it. */
-export interface SecretBox {
-  /** @param owner the thing that the secret belongs to */
-  seal(text: string, owner: string): Buffer
-  /** @throws SecretBoxError when the ENCRYPTION_SECRET, the bytes or the owner differ from those at `seal` */
-  open(sealed: Buffer, owner: string): string
-  /**
-   * The same value encrypted with the current secret; null when it already is.
-   * @throws SecretBoxError as `open` does
-   */
-  sealAnew(sealed: Buffer, owner: string): Buffer | null
-}
+export type SecretBox = ReturnType<typeof createSecretBox>
 
 /** @param secrets ENCRYPTION_SECRET: the first one encrypts, each of them may decrypt */
-export function createSecretBox(secrets: Secrets): SecretBox {
+export function createSecretBox(secrets: Secrets) {
   const keys = new Map<string, Buffer>()
   const keysNow = (): readonly Buffer[] =>
     secretsOf(secrets).map((secret) => {
@@ -44,6 +34,7 @@ export function createSecretBox(secrets: Secrets): SecretBox {
     })
   const bound = (owner: string) => Buffer.from(`${CONTEXT}\n${owner}`, 'utf8')
 
+  /** @param owner the thing that the secret belongs to */
   function seal(text: string, owner: string): Buffer {
     const [key] = keysNow()
     if (!key) throw new SecretBoxError('there is no ENCRYPTION_SECRET')
@@ -76,8 +67,13 @@ export function createSecretBox(secrets: Secrets): SecretBox {
 
   return {
     seal,
-    open: (sealed, owner) => openWith(sealed, owner).text,
-    sealAnew(sealed, owner) {
+    /** @throws SecretBoxError when the ENCRYPTION_SECRET, the bytes or the owner differ from those at `seal` */
+    open: (sealed: Buffer, owner: string): string => openWith(sealed, owner).text,
+    /**
+     * The same value encrypted with the current secret; null when it already is.
+     * @throws SecretBoxError as `open` does
+     */
+    sealAnew(sealed: Buffer, owner: string): Buffer | null {
       const { text, secret } = openWith(sealed, owner)
       return secret === 0 ? null : seal(text, owner)
     },

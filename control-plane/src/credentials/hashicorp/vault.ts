@@ -16,11 +16,7 @@ import { type CallVault, createVaultToken } from './token.js'
 import type { VaultReference } from './reference.js'
 
 /** Reads secrets from a server of HashiCorp Vault, engine KV version 2. */
-export interface HashicorpVault {
-  /** The values of the secret by name. @throws VaultProblem */
-  read(reference: VaultReference): Promise<Readonly<Record<string, unknown>>>
-  close(): void
-}
+export type HashicorpVault = ReturnType<typeof createHashicorpVault>
 
 /** What reading from Vault needs of other parts. */
 export interface VaultDependencies {
@@ -35,7 +31,7 @@ export interface VaultDependencies {
 const MAX_KEPT = 1000
 
 /** Secrets are never written to a disk. They stay in memory for VAULT_CACHE_SECONDS. */
-export function createHashicorpVault(settings: VaultSettings, deps: VaultDependencies): HashicorpVault {
+export function createHashicorpVault(settings: VaultSettings, deps: VaultDependencies) {
   const { timers, steady, log, send = sendToVault } = deps
   const kept = new Map<string, { readonly until: number; readonly values: Promise<Record<string, unknown>> }>()
   const call: CallVault = async (method, path, using, given) => {
@@ -68,7 +64,8 @@ export function createHashicorpVault(settings: VaultSettings, deps: VaultDepende
   }
 
   return {
-    async read(reference) {
+    /** The values of the secret by name. @throws VaultProblem */
+    async read(reference: VaultReference): Promise<Readonly<Record<string, unknown>>> {
       const placed = place(reference, settings.mount)
       const key = `${placed.mount}\n${placed.path}`
       const now = steady.now()

@@ -16,16 +16,14 @@ export type JobValues = Readonly<v.InferOutput<typeof jobValuesSchema>>
 /**
  * Stores the secret values of jobs in the database, encrypted with ENCRYPTION_SECRET and bound to the run of the job.
  */
-export interface JobVault {
-  seal(runId: string, values: JobValues): Buffer
-  /** @throws SecretBoxError when it was encrypted with another ENCRYPTION_SECRET, or for another run */
-  open(runId: string, sealed: Buffer): JobValues
-}
+export type JobVault = ReturnType<typeof createJobVault>
 
 /** Makes the {@link JobVault} of this control plane. */
-export function createJobVault(box: SecretBox): JobVault {
+export function createJobVault(box: SecretBox) {
   return {
-    seal: (runId, { variables, hidden }) => box.seal(JSON.stringify({ variables, hidden }), ownerOfRun(runId)),
-    open: (runId, sealed) => v.parse(jobValuesSchema, JSON.parse(box.open(sealed, ownerOfRun(runId)))),
+    seal: (runId: string, { variables, hidden }: JobValues) =>
+      box.seal(JSON.stringify({ variables, hidden }), ownerOfRun(runId)),
+    /** @throws SecretBoxError when it was encrypted with another ENCRYPTION_SECRET, or for another run */
+    open: (runId: string, sealed: Buffer) => v.parse(jobValuesSchema, JSON.parse(box.open(sealed, ownerOfRun(runId)))),
   }
 }

@@ -24,17 +24,7 @@ import { type ListedCredential, listed, noSuchCredential, openedCredential, show
 export const SHOWN_SECRET = '********'
 
 /** What admins do with the credentials of the database. */
-export interface CredentialChanges {
-  /** @throws InvalidInputError, ConflictError when the name is taken */
-  create(input: CredentialInput, by: string): Promise<ListedCredential>
-  /**
-   * Changes the given properties. Without a password, the stored one stays.
-   * @throws NotFoundError, InvalidInputError, ConflictError
-   */
-  change(id: number, changes: Partial<CredentialInput>, by: string): Promise<ListedCredential>
-  /** @throws NotFoundError */
-  remove(id: number, by: string): Promise<void>
-}
+export type CredentialChanges = ReturnType<typeof createCredentialChanges>
 
 /** What the changes need of other parts. */
 export interface CredentialChangeDependencies {
@@ -49,7 +39,7 @@ export interface CredentialChangeDependencies {
 }
 
 /** Makes the {@link CredentialChanges} of this control plane. */
-export function createCredentialChanges(deps: CredentialChangeDependencies): CredentialChanges {
+export function createCredentialChanges(deps: CredentialChangeDependencies) {
   const { store, box, clock, log, stored, fileNames } = deps
 
   async function refuseNameOfFile(name: string): Promise<void> {
@@ -78,7 +68,8 @@ export function createCredentialChanges(deps: CredentialChangeDependencies): Cre
   }
 
   return {
-    async create(input, by) {
+    /** @throws InvalidInputError, ConflictError when the name is taken */
+    async create(input: CredentialInput, by: string): Promise<ListedCredential> {
       const type = input.type ?? 'userpass'
       refuseBadSecret(type, input.password, givenOptions(input.options ?? {}))
       await refuseNameOfFile(input.name)
@@ -96,7 +87,11 @@ export function createCredentialChanges(deps: CredentialChangeDependencies): Cre
       log.info({ credential: made.id, name: made.name, by }, 'credential made')
       return listed(shown(made), 'database', false)
     },
-    async change(id, changes, by) {
+    /**
+     * Changes the given properties. Without a password, the stored one stays.
+     * @throws NotFoundError, InvalidInputError, ConflictError
+     */
+    async change(id: number, changes: Partial<CredentialInput>, by: string): Promise<ListedCredential> {
       const before = await stored(id)
       if (changes.name !== undefined && changes.name !== before.name) await refuseNameOfFile(changes.name)
       const isKept = changes.password === undefined || changes.password === SHOWN_SECRET
@@ -111,7 +106,8 @@ export function createCredentialChanges(deps: CredentialChangeDependencies): Cre
       log.info({ credential: id, name, by, new_secret: !isKept }, 'credential changed')
       return listed(shown(changed), 'database', (await fileNames()).has(name))
     },
-    async remove(id, by) {
+    /** @throws NotFoundError */
+    async remove(id: number, by: string): Promise<void> {
       const removed = await store.write('credentials.remove', (queries) => deleteCredential(queries, id))
       if (!removed) throw noSuchCredential()
       log.info({ credential: id, by }, 'credential removed')

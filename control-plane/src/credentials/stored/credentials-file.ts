@@ -21,10 +21,7 @@ export interface CredentialFileProblem {
 }
 
 /** The credentials of a file as it is now. */
-export interface CredentialFile {
-  all(): Promise<readonly OpenCredential[]>
-  problems(): Promise<readonly CredentialFileProblem[]>
-}
+export type CredentialFile = ReturnType<typeof createCredentialFile>
 
 interface Loaded {
   readonly credentials: readonly OpenCredential[]
@@ -44,7 +41,7 @@ export function createCredentialFile(deps: {
   readonly path: string
   readonly clock: Clock
   readonly log: { warn(fields: object, text: string): void; info(fields: object, text: string): void }
-}): CredentialFile {
+}) {
   const { path, log } = deps
   let seen = NO_FILE
   let loaded: Loaded = { credentials: [], problems: [] }
@@ -70,11 +67,11 @@ export function createCredentialFile(deps: {
   })
 
   return {
-    async all() {
+    async all(): Promise<readonly OpenCredential[]> {
       await look()
       return loaded.credentials
     },
-    async problems() {
+    async problems(): Promise<readonly CredentialFileProblem[]> {
       await look()
       return loaded.problems
     },

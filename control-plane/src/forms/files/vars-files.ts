@@ -13,15 +13,10 @@ import { type PlainObject, isPlainObject } from '../values/plain.js'
 export type VarsFile = { readonly value: PlainObject } | { readonly problem: string }
 
 /** The YAML files with constants that forms name, below one folder. */
-export interface VarsFiles {
-  /** Reads a file again when it changed. @param path as the form has it, relative to the folder */
-  read(path: string): Promise<VarsFile>
-  /** The constants of several files. A file that cannot be used has none. */
-  readAll(paths: readonly string[]): Promise<PlainObject[]>
-}
+export type VarsFiles = ReturnType<typeof createVarsFiles>
 
 /** Makes the reader of the files with constants for forms. A file is read again when it has changed. */
-export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
+export function createVarsFiles(folder: string, clock: Clock) {
   const known = new Map<string, { readonly fingerprint: string; readonly content: VarsFile }>()
 
   async function read(path: string): Promise<VarsFile> {
@@ -49,8 +44,10 @@ export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
   }
 
   return {
+    /** Reads a file again when it changed. @param path as the form has it, relative to the folder */
     read: readSafely,
-    async readAll(paths) {
+    /** The constants of several files. A file that cannot be used has none. */
+    async readAll(paths: readonly string[]): Promise<PlainObject[]> {
       const contents = await Promise.all(paths.map(readSafely))
       return contents.map((content) => ('value' in content ? content.value : {}))
     },

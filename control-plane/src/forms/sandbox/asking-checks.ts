@@ -14,14 +14,7 @@ export interface Asking extends Asker {
 }
 
 /** Checks values, and asks the sources that fields need for it. */
-export interface AskingChecks {
-  /**
-   * If a source does not answer in time, its field is under `waiting`, with the reason.
-   * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops,
-   * InvalidInputError when the signal is aborted while the check waits for its turn
-   */
-  check(input: CheckInput, asking: Asking): Promise<CheckResult>
-}
+export type AskingChecks = ReturnType<typeof createAskingChecks>
 
 /** How long a launch waits for its sources together, in milliseconds. */
 export const LAUNCH_WAIT_MS = 60_000
@@ -34,13 +27,14 @@ const MAX_ROUNDS = 100
  * of them are asked at the same time, outside of the sandbox. Each answer begins the next round. So fields that depend
  * on one field go on while another field still waits. A round takes milliseconds.
  */
-export function createAskingChecks(
-  checks: Pick<LaunchChecks, 'check'>,
-  sources: Sources,
-  timers: Timers,
-): AskingChecks {
+export function createAskingChecks(checks: Pick<LaunchChecks, 'check'>, sources: Sources, timers: Timers) {
   return {
-    async check(input, asking) {
+    /**
+     * If a source does not answer in time, its field is under `waiting`, with the reason.
+     * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops,
+     * InvalidInputError when the signal is aborted while the check waits for its turn
+     */
+    async check(input: CheckInput, asking: Asking): Promise<CheckResult> {
       const answers = new Map<string, Answer>()
       const running = new Map<string, Promise<void>>()
       let isOver = false

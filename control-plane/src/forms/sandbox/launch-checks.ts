@@ -7,18 +7,7 @@ import { runInThread } from './check-thread.js'
 import type { WorkerSettings } from './worker-messages.js'
 
 /** Checks of launches, outside of the thread that serves requests. */
-export interface LaunchChecks {
-  /**
-   * @param callerKey the caller of the check. Callers take turns, so that many or slow checks of one caller do not
-   * delay another
-   * @param signal when it is aborted, a check that still waits is dropped. One that has begun goes on, because it ends
-   * soon
-   * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops; an Error when
-   * the signal is aborted
-   */
-  check(input: CheckInput, callerKey: string, signal?: AbortSignal): Promise<CheckResult>
-  close(): Promise<void>
-}
+export type LaunchChecks = ReturnType<typeof createLaunchChecks>
 
 /** How launches are checked. */
 export interface LaunchChecksDependencies {
@@ -47,7 +36,7 @@ const STACK_MB = 8
  * States of a thread: it waits for a check, or works on one, or is ended. Each check ends in exactly one of: its result,
  * a refusal because it took too long or ran out of memory, an error because the service stops.
  */
-export function createLaunchChecks(deps: LaunchChecksDependencies): LaunchChecks {
+export function createLaunchChecks(deps: LaunchChecksDependencies) {
   const { log, timers, threads = 3, mostWaiting = 200 } = deps
   const script = deps.script ?? new URL('./check-worker.js', import.meta.url)
   const workerOptions = {
@@ -86,7 +75,15 @@ export function createLaunchChecks(deps: LaunchChecksDependencies): LaunchChecks
   }
 
   return {
-    async check(input, callerKey, signal) {
+    /**
+     * @param callerKey the caller of the check. Callers take turns, so that many or slow checks of one caller do not
+     * delay another
+     * @param signal when it is aborted, a check that still waits is dropped. One that has begun goes on, because it
+     * ends soon
+     * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops; an Error
+     * when the signal is aborted
+     */
+    async check(input: CheckInput, callerKey: string, signal?: AbortSignal): Promise<CheckResult> {
       if (closed) throw stopping()
       const leave = await turns.take('', callerKey, signal)
       try {
@@ -97,7 +94,7 @@ export function createLaunchChecks(deps: LaunchChecksDependencies): LaunchChecks
         leave()
       }
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true
       for (const { reject } of running) reject(stopping())
       running.clear()

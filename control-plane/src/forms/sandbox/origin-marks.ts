@@ -8,18 +8,7 @@ import { type HandedOver, type HandingFunctions, readScript } from './script-ori
  * script only after the marks, so no value can have one: each check has its own random word. A mark counts only around
  * exactly the text that it was made for, so a script cannot put a value between two marks.
  */
-export interface OriginMarks {
-  /** @param valueOf what will stand for a placeholder; null: a person may have typed it */
-  markScript(script: string, handing: HandingFunctions, valueOf: (inside: string) => FilledValue | null): string
-  /** Marks `functions.js`, which the scripts may call. */
-  markFunctions(text: string, read: HandedOver): string
-  /** Marks a text that the service made for a script. */
-  markText(text: string, origin: Origin): string
-  /** The value without its marks, and who made its texts. */
-  read(value: unknown): { readonly value: unknown; readonly parts: Origins['parts'] }
-  /** A text without marks. */
-  strip(text: string): string
-}
+export type OriginMarks = ReturnType<typeof createOriginMarks>
 
 /** What is put into a script at a position. */
 interface Insertion {
@@ -29,7 +18,7 @@ interface Insertion {
 }
 
 /** @param word a random word of letters and digits that no value can contain */
-export function createOriginMarks(word: string): OriginMarks {
+export function createOriginMarks(word: string) {
   const mark = new RegExp(`${word}([as])([0-9]+)z|${word}e([0-9]+)z`, 'g')
   /** The marked texts by the numbers of their marks. */
   const marked: string[] = []
@@ -70,24 +59,29 @@ export function createOriginMarks(word: string): OriginMarks {
     return { plain: plain + text.slice(end), parts }
   }
 
+  /** A text without marks. */
   const strip = (text: string) => (text.includes(word) ? text.replace(mark, '') : text)
 
   return {
     strip,
-    markScript(script, handing, valueOf) {
+    /** @param valueOf what will stand for a placeholder; null: a person may have typed it */
+    markScript(script: string, handing: HandingFunctions, valueOf: (inside: string) => FilledValue | null): string {
       const read = readScript(script, false, handing)
       return read === null ? script : withMarks(script, placesIn(script, read, valueOf))
     },
-    markFunctions: (text, read) =>
+    /** Marks `functions.js`, which the scripts may call. */
+    markFunctions: (text: string, read: HandedOver): string =>
       withMarks(
         text,
         placesIn(text, read, () => null),
       ),
-    markText(text, origin) {
+    /** Marks a text that the service made for a script. */
+    markText(text: string, origin: Origin): string {
       const [open, close] = around(text, origin)
       return open + text + close
     },
-    read(value) {
+    /** The value without its marks, and who made its texts. */
+    read(value: unknown): { readonly value: unknown; readonly parts: Origins['parts'] } {
       const parts: Record<string, readonly OriginPart[]> = {}
       const clean = mapTexts(
         value,

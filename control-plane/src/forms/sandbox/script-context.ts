@@ -1,4 +1,4 @@
-import type { QuickJSContext, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core'
+import type { QuickJSContext, QuickJSWASMModule } from 'quickjs-emscripten-core'
 import { ASKING_FUNCTIONS, SERVER_FUNCTIONS } from '../fields/server-functions.js'
 import { answerHostCall } from './host/host-call.js'
 import type { HostIntl } from './host/intl.js'
@@ -18,15 +18,10 @@ export interface ContextUse {
 }
 
 /** An engine with a context that contains everything that scripts may use. It is for one check. */
-export interface ScriptContext {
-  readonly runtime: QuickJSRuntime
-  readonly context: QuickJSContext
-  /** Sets the check. Before that, no script may run. */
-  bind(use: ContextUse): void
-}
+export type ScriptContext = ReturnType<typeof makeScriptContext>
 
 /** Makes a context. It is the same for every check, so it can be made in advance. */
-export function makeScriptContext(engine: QuickJSWASMModule, intl: HostIntl): ScriptContext {
+export function makeScriptContext(engine: QuickJSWASMModule, intl: HostIntl) {
   let use: ContextUse = { now: 0, ask: () => JSON.stringify({ pending: true }) }
   const runtime = engine.newRuntime()
   runtime.setMemoryLimit(MEMORY_BYTES)
@@ -37,7 +32,8 @@ export function makeScriptContext(engine: QuickJSWASMModule, intl: HostIntl): Sc
   return {
     runtime,
     context,
-    bind(given) {
+    /** Sets the check. Before that, no script may run. */
+    bind(given: ContextUse): void {
       use = given
     },
   }

@@ -9,12 +9,6 @@ export interface BodyShare {
   close(): void
 }
 
-/** The bytes of all bodies that are being read or worked on. */
-export interface BodyShares {
-  /** @param sender a user, or the network of a client without a token */
-  open(sender: string): BodyShare
-}
-
 /** Seconds after which a refused sender may try again. */
 const RETRY_SECONDS = 2
 
@@ -22,11 +16,12 @@ const RETRY_SECONDS = 2
  * Limits the memory for bodies, by sender and in all. A body counts from its first byte until its request is answered,
  * because a launch that waits for its check keeps its whole body.
  */
-export function createBodyShares({ ofOne, ofAll }: { readonly ofOne: number; readonly ofAll: number }): BodyShares {
+export function createBodyShares({ ofOne, ofAll }: { readonly ofOne: number; readonly ofAll: number }) {
   const held = new Map<string, number>()
   let all = 0
   return {
-    open(sender) {
+    /** @param sender a user, or the network of a client without a token */
+    open(sender: string): BodyShare {
       let own = 0
       return {
         take(bytes) {

@@ -4,22 +4,13 @@ import type { FastifyInstance } from 'fastify'
 import { createMessageCutter } from './message-cutter.js'
 
 /** The connections, which take turns. */
-export interface ConnectionTurns {
-  /**
-   * Reads a connection no more, because it gets another protocol.
-   * @returns what has arrived and was not read
-   */
-  leave(socket: Socket): Buffer
-}
+export type ConnectionTurns = ReturnType<typeof takeConnectionTurns>
 
 type TakeBytes = (data: Buffer) => void
 type TakeEnd = () => void
 
 /** One connection. It reads a request when the one before is answered. */
-interface Reader {
-  begin(request: IncomingMessage, response: ServerResponse): void
-  leave(): Buffer
-}
+type Reader = ReturnType<typeof createReader>
 
 const NOTHING: Buffer = Buffer.alloc(0)
 
@@ -34,9 +25,13 @@ const NOTHING: Buffer = Buffer.alloc(0)
  * left.
  * @param encrypted whether the server does TLS by itself
  */
-export function takeConnectionTurns(app: FastifyInstance, encrypted: boolean): ConnectionTurns {
+export function takeConnectionTurns(app: FastifyInstance, encrypted: boolean) {
   const readers = new WeakMap<Socket, Reader>()
   const server = app.server as Server
+  /**
+   * Reads a connection no more, because it gets another protocol.
+   * @returns what has arrived and was not read
+   */
   const leave = (socket: Socket) => readers.get(socket)?.leave() ?? NOTHING
   const event = encrypted ? 'secureConnection' : 'connection'
   const others = new WeakMap<Socket, readonly unknown[]>()
@@ -57,7 +52,7 @@ export function takeConnectionTurns(app: FastifyInstance, encrypted: boolean): C
   return { leave }
 }
 
-function createReader(socket: Socket, ofServer: { readonly take: TakeBytes[]; readonly end: TakeEnd[] }): Reader {
+function createReader(socket: Socket, ofServer: { readonly take: TakeBytes[]; readonly end: TakeEnd[] }) {
   for (const one of ofServer.take) socket.off('data', one)
   for (const one of ofServer.end) socket.off('end', one)
   const cutter = createMessageCutter()
@@ -117,7 +112,7 @@ function createReader(socket: Socket, ofServer: { readonly take: TakeBytes[]; re
 
   socket.on('data', take).on('end', end)
   return {
-    begin({ headers }, response) {
+    begin({ headers }: IncomingMessage, response: ServerResponse): void {
       isAnswered = false
       const chunked = headers['transfer-encoding'] !== undefined
       cutter.bodyFollows(chunked ? { chunked } : { chunked, bytes: Number(headers['content-length'] ?? 0) })
@@ -126,7 +121,7 @@ function createReader(socket: Socket, ofServer: { readonly take: TakeBytes[]; re
         if (isPaused && !isLeft) next ??= setImmediate(readOn)
       })
     },
-    leave() {
+    leave(): Buffer {
       isLeft = true
       socket.off('data', take).off('end', end)
       if (next !== null) clearImmediate(next)

@@ -5,17 +5,7 @@ export type BodyKind = { readonly chunked: true } | { readonly chunked: false; r
  * Finds where the requests on a connection end. Only Node.js judges them. A request that this takes for another one than
  * Node.js does is cut at other places, and Node.js refuses it or reads it as before.
  */
-export interface MessageCutter {
-  /**
-   * @returns how many of these bytes belong to the head or the body that is being sent now. With the last of these
-   * bytes the head or the body ends, or they are all bytes
-   */
-  cut(data: Buffer): number
-  /** The head has ended, and such a body follows. */
-  bodyFollows(kind: BodyKind): void
-  /** Whether the next byte begins a head. */
-  isAtHead(): boolean
-}
+export type MessageCutter = ReturnType<typeof createMessageCutter>
 
 /** No request is shorter. So empty lines before a request do not become pieces of their own. */
 const SHORTEST_HEAD = 16
@@ -34,7 +24,7 @@ type Expected =
 const head = (): Expected => ({ kind: 'lines', isTrailer: false, bytes: 0, line: 'begun' })
 
 /** Makes a {@link MessageCutter} for one connection. */
-export function createMessageCutter(): MessageCutter {
+export function createMessageCutter() {
   let expected: Expected = head()
 
   /** @returns how many bytes were used, and whether the head or the body has ended with them */
@@ -71,7 +61,11 @@ export function createMessageCutter(): MessageCutter {
   }
 
   return {
-    cut(data) {
+    /**
+     * @returns how many of these bytes belong to the head or the body that is being sent now. With the last of these
+     * bytes the head or the body ends, or they are all bytes
+     */
+    cut(data: Buffer): number {
       let length = 0
       while (length < data.length) {
         const { used, isEnd } = step(data.subarray(length))
@@ -80,11 +74,13 @@ export function createMessageCutter(): MessageCutter {
       }
       return length
     },
-    bodyFollows(kind) {
+    /** The head has ended, and such a body follows. */
+    bodyFollows(kind: BodyKind): void {
       if (kind.chunked) expected = { kind: 'size', text: '' }
       else if (kind.bytes > 0) expected = { kind: 'body', left: kind.bytes }
     },
-    isAtHead: () => expected.kind === 'lines' && !expected.isTrailer && expected.bytes === 0,
+    /** Whether the next byte begins a head. */
+    isAtHead: (): boolean => expected.kind === 'lines' && !expected.isTrailer && expected.bytes === 0,
   }
 }
 

@@ -17,13 +17,10 @@ interface Kept {
 }
 
 /** The courses of the jobs that people look at. The events of each job are read once, and then only new ones. */
-export interface Courses {
-  /** The course up to now. Readers must not change it. */
-  of(jobId: number): Promise<Course>
-}
+export type Courses = ReturnType<typeof createCourses>
 
 /** @param queries reads that see everything committed */
-export function createCourses(queries: Queries): Courses {
+export function createCourses(queries: Queries) {
   // In the order of their last use.
   const kept = new Map<number, Kept>()
 
@@ -56,7 +53,8 @@ export function createCourses(queries: Queries): Courses {
   }
 
   return {
-    of(jobId) {
+    /** The course up to now. Readers must not change it. */
+    of(jobId: number): Promise<Course> {
       const entry = kept.get(jobId) ?? { course: new Course(), generation: 0, reading: null }
       kept.delete(jobId)
       kept.set(jobId, entry)

@@ -28,12 +28,7 @@ interface Recent {
 type EstimatedJob = Pick<JobRow, 'id' | 'form' | 'target' | 'job_type' | 'dispatch'>
 
 /** How far jobs are, estimated from earlier runs of the same form. */
-export interface Estimates {
-  /** Null: no playbook of the job runs now, or there is nothing to estimate from. */
-  of(job: EstimatedJob): Promise<Estimate | null>
-  /** The same as {@link of}, but the estimate may be a few seconds old. */
-  recentOf(job: EstimatedJob): Promise<Estimate | null>
-}
+export type Estimates = ReturnType<typeof createEstimates>
 
 /** What this needs of other parts. */
 export interface EstimateDependencies {
@@ -45,7 +40,7 @@ export interface EstimateDependencies {
 }
 
 /** Makes the {@link Estimates}. */
-export function createEstimates({ queries, courses, sequences, now }: EstimateDependencies): Estimates {
+export function createEstimates({ queries, courses, sequences, now }: EstimateDependencies) {
   /** The profiles of ended runs. They never change. */
   const profiles = new Map<number, Promise<RunProfile>>()
   /** The earlier runs are chosen once for each job. With other runs its estimate would jump. */
@@ -81,6 +76,7 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
     return earlier.length === 0 ? null : estimateOfSequence(await readCurrentNodes(deps, job), earlier, now())
   }
 
+  /** Null: no playbook of the job runs now, or there is nothing to estimate from. */
   async function of(job: EstimatedJob): Promise<Estimate | null> {
     if (isSequence(job)) return ofSequence(job)
     if (job.job_type !== 'ansible' || job.dispatch !== 'claimed') return null
@@ -90,7 +86,8 @@ export function createEstimates({ queries, courses, sequences, now }: EstimateDe
 
   return {
     of,
-    async recentOf(job) {
+    /** The same as {@link of}, but the estimate may be a few seconds old. */
+    async recentOf(job: EstimatedJob): Promise<Estimate | null> {
       const { id, dispatch } = job
       const last = recent.get(id)
       const known = await last

@@ -16,20 +16,13 @@ export interface JobLimitDependencies extends TimeLimitDependencies {
 }
 
 /** Enforces the limits of forms: how long their jobs may run, and how many of them at once. */
-export interface JobLimits {
-  /** Looks once at both limits. The results are stored when it resolves. */
-  look(): Promise<void>
-  /** Jobs have ended, so there may be free places. Returns at once and never throws. */
-  jobEnded(): void
-  /** Resolves when the present look has ended, if there is one. */
-  close(): Promise<void>
-}
+export type JobLimits = ReturnType<typeof createJobLimits>
 
 /**
  * Makes the {@link JobLimits} of this node. Nothing is kept in memory. So a restart changes nothing, and another node
  * does the same from the same rows.
  */
-export function createJobLimits(dependencies: JobLimitDependencies): JobLimits {
+export function createJobLimits(dependencies: JobLimitDependencies) {
   const { store, live, clock, timers, log } = dependencies
   let isLookPlanned = false
 
@@ -50,8 +43,10 @@ export function createJobLimits(dependencies: JobLimitDependencies): JobLimits {
     { everyMs: LOOK_MS, failure: 'the limits of jobs could not be looked at', sweep },
   )
   return {
+    /** Looks once at both limits. The results are stored when it resolves. */
     look: sweep,
-    jobEnded() {
+    /** Jobs have ended, so there may be free places. Returns at once and never throws. */
+    jobEnded(): void {
       if (isLookPlanned || sweeps.isClosed) return
       isLookPlanned = true
       sweeps.soon(async () => {
@@ -59,6 +54,7 @@ export function createJobLimits(dependencies: JobLimitDependencies): JobLimits {
         await lookAtGroups()
       })
     },
+    /** Resolves when the present look has ended, if there is one. */
     close: () => sweeps.close(),
   }
 }

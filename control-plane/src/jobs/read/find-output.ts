@@ -39,10 +39,7 @@ export interface SearchResult {
 }
 
 /** Looks for texts in outputs. */
-export interface OutputSearch {
-  /** @throws InvalidInputError, TooManyError */
-  find(user: string, jobId: number, request: SearchRequest): Promise<SearchResult>
-}
+export type OutputSearch = ReturnType<typeof createOutputSearch>
 
 /**
  * A search reads the output block by block. After each read, other requests get their turn. The numbers of lines come
@@ -53,10 +50,11 @@ export function createOutputSearch(deps: {
   readonly queries: Queries
   readonly indexes: OutputIndexes
   readonly now: () => number
-}): OutputSearch {
+}) {
   const running = new Map<string, number>()
   return {
-    async find(user, jobId, request) {
+    /** @throws InvalidInputError, TooManyError */
+    async find(user: string, jobId: number, request: SearchRequest): Promise<SearchResult> {
       const wanted = Buffer.from(request.text)
       if (wanted.length === 0 || wanted.length > MAX_BYTES) {
         throw new InvalidInputError('invalid_q', `q must have 1 to ${MAX_BYTES} bytes`)

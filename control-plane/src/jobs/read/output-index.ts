@@ -18,12 +18,7 @@ export interface OutputIndex {
 }
 
 /** Line numbers of outputs. */
-export interface OutputIndexes {
-  /** @param after only blocks that begin after this byte; -1: all */
-  of(jobId: number, after: number): Promise<OutputIndex>
-  /** Line ends of the whole output. */
-  linesOf(jobId: number): Promise<number>
-}
+export type OutputIndexes = ReturnType<typeof createOutputIndexes>
 
 /** The blocks that were counted here, because the database has no numbers for this job. */
 interface Counted {
@@ -36,7 +31,7 @@ interface Counted {
  * The lines of an output are counted when it is stored. Only copied output is counted here, from its
  * bytes. It is counted once, and then only new bytes.
  */
-export function createOutputIndexes(queries: Queries): OutputIndexes {
+export function createOutputIndexes(queries: Queries) {
   // In the order of their last use.
   const kept = new Map<number, Counted>()
 
@@ -69,6 +64,7 @@ export function createOutputIndexes(queries: Queries): OutputIndexes {
     return counted
   }
 
+  /** @param after only blocks that begin after this byte; -1: all */
   async function of(jobId: number, after: number): Promise<OutputIndex> {
     const stream = await findStreams(queries, jobId)
     const generation = stream?.generation ?? 0
@@ -82,7 +78,8 @@ export function createOutputIndexes(queries: Queries): OutputIndexes {
 
   return {
     of,
-    async linesOf(jobId) {
+    /** Line ends of the whole output. */
+    async linesOf(jobId: number): Promise<number> {
       const stream = await findStreams(queries, jobId)
       return stream?.shown_lines ?? (await of(jobId, Number.MAX_SAFE_INTEGER)).lines
     },

@@ -15,17 +15,6 @@ import { type Dial, createDial } from './dial.js'
 /** How often a node looks for addresses that nobody dials, in milliseconds. */
 const LOOK_MS = 2000
 
-/** The addresses that this node dials. */
-export interface DialWatch {
-  /** Looks which addresses this node has to dial. It runs automatically. */
-  look(): Promise<void>
-  /** The same, for callers that do not wait for it. */
-  lookSoon(): void
-  /** Stops dialling this address. */
-  drop(id: number): void
-  close(): Promise<void>
-}
-
 /** What this part needs of other parts. */
 export interface RunnerAddressDependencies extends Pick<Ground, 'clock' | 'steady' | 'timers' | 'random' | 'log'> {
   readonly store: Store
@@ -39,7 +28,7 @@ export interface RunnerAddressDependencies extends Pick<Ground, 'clock' | 'stead
  * A row is taken by one write that names the dead node, so two nodes cannot both take it. If two nodes dial for a
  * moment all the same, the epochs of the runner decide, as always when a runner has two connections.
  */
-export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
+export function createDialWatch(deps: RunnerAddressDependencies) {
   const { store, nodes, live, log } = deps
   const dials = new Map<number, Dial>()
   const writes = new Set<Promise<void>>()
@@ -82,6 +71,7 @@ export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
     isReported = false
   }
 
+  /** Looks which addresses this node has to dial. It runs automatically. */
   function look(): Promise<void> {
     looking ??= lookOnce().finally(() => {
       looking = null
@@ -89,6 +79,7 @@ export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
     return looking
   }
 
+  /** The same, for callers that do not wait for it. */
   const lookSoon = (): void => {
     look().catch((error: unknown) => {
       // After a failed read nothing changes: this node goes on dialling the same addresses.
@@ -101,11 +92,12 @@ export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
   return {
     look,
     lookSoon,
-    drop(id) {
+    /** Stops dialling this address. */
+    drop(id: number): void {
       dials.get(id)?.close()
       dials.delete(id)
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true
       stopLooking()
       for (const dial of dials.values()) dial.close()

@@ -20,10 +20,7 @@ const MAX_WAIT_MS = 30_000
 const PROVEN_MS = 1000
 
 /** Keeps the agent connected that listens at an address, until this dial is closed. */
-export interface Dial {
-  /** Stops dialling, and cuts the present connection. */
-  close(): void
-}
+export type Dial = ReturnType<typeof createDial>
 
 /** What a dial needs of other parts. */
 export interface DialDependencies extends Pick<Ground, 'steady' | 'timers' | 'random'> {
@@ -37,7 +34,7 @@ export interface DialDependencies extends Pick<Ground, 'steady' | 'timers' | 'ra
  * Dials at once, and again whenever the connection is lost. The hub finds out which runner answers, and decides whether
  * it is accepted.
  */
-export function createDial(deps: DialDependencies, address: RunnerAddress): Dial {
+export function createDial(deps: DialDependencies, address: RunnerAddress) {
   const { steady, timers, random, noted } = deps
   let socket: WebSocket | null = null
   let cancelWait = (): void => undefined
@@ -83,7 +80,8 @@ export function createDial(deps: DialDependencies, address: RunnerAddress): Dial
   dial()
 
   return {
-    close() {
+    /** Stops dialling, and cuts the present connection. */
+    close(): void {
       isClosed = true
       cancelWait()
       socket?.terminate()

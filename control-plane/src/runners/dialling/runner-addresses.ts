@@ -12,30 +12,25 @@ import { type RunnerAddressDependencies, createDialWatch } from './dial-watch.js
 const MAX_ADDRESSES = 1000
 
 /** The runners that the control plane dials, because their hosts may not dial out. */
-export interface RunnerAddresses {
-  list(): Promise<RunnerAddress[]>
-  exists(id: number): Promise<boolean>
-  /**
-   * From now on this address is dialled.
-   * @throws InvalidInputError, ConflictError when it is there already, or when there are too many
-   */
-  add(given: Pick<RunnerAddress, 'address' | 'name' | 'fingerprint'>, by: string): Promise<RunnerAddress>
-  /** From now on it is not dialled any more; the runner itself stays. @throws NotFoundError */
-  remove(id: number, by: string): Promise<void>
-  /** Looks which addresses this node has to dial. It runs automatically. */
-  look(): Promise<void>
-  close(): Promise<void>
-}
+export type RunnerAddresses = ReturnType<typeof createRunnerAddresses>
 
 /** Keeps the list of addresses, and has them dialled. */
-export function createRunnerAddresses(deps: RunnerAddressDependencies): RunnerAddresses {
+export function createRunnerAddresses(deps: RunnerAddressDependencies) {
   const { store, clock, live, log } = deps
   const watch = createDialWatch(deps)
   return {
-    list: () => listRunnerAddresses(store.read),
-    exists: (id) => hasRunnerAddress(store.read, id),
+    list: (): Promise<RunnerAddress[]> => listRunnerAddresses(store.read),
+    exists: (id: number): Promise<boolean> => hasRunnerAddress(store.read, id),
+    /** Looks which addresses this node has to dial. It runs automatically. */
     look: watch.look,
-    async add({ address: text, name, fingerprint }, by) {
+    /**
+     * From now on this address is dialled.
+     * @throws InvalidInputError, ConflictError when it is there already, or when there are too many
+     */
+    async add(
+      { address: text, name, fingerprint }: Pick<RunnerAddress, 'address' | 'name' | 'fingerprint'>,
+      by: string,
+    ): Promise<RunnerAddress> {
       const address = normalAddress(text)
       const row = { address, name, fingerprint, createdAt: clock.now(), createdBy: by }
       const added = await store.write('runners.add-address', async (queries) => {
@@ -50,7 +45,8 @@ export function createRunnerAddresses(deps: RunnerAddressDependencies): RunnerAd
       watch.lookSoon()
       return added
     },
-    async remove(id, by) {
+    /** From now on it is not dialled any more; the runner itself stays. @throws NotFoundError */
+    async remove(id: number, by: string): Promise<void> {
       const removed = await store.write('runners.remove-address', (queries) => deleteRunnerAddress(queries, id))
       if (!removed) throw new NotFoundError('no_such_address', `There is no address ${id}`)
       watch.drop(id)

@@ -30,14 +30,10 @@ export interface DispatchSweepDependencies
 }
 
 /** The regular work of the dispatcher. It finds offers, aborts, waits and silence that nobody reported. */
-export interface DispatchSweep {
-  sweep(): Promise<void>
-  /** Writes into the waiting jobs of a runner that it is not connected. */
-  reportOffline(runnerId: number): Promise<void>
-}
+export type DispatchSweep = ReturnType<typeof createDispatchSweep>
 
 /** Makes the sweep. It does nothing until `sweep` is called. */
-export function createDispatchSweep(dependencies: DispatchSweepDependencies): DispatchSweep {
+export function createDispatchSweep(dependencies: DispatchSweepDependencies) {
   const { store, nodes, sessions, lastSeen, serviceClock } = dependencies
   const isOnline = (runner: Runner) => sessions.has(runner.id) || isElsewhere(nodes, runner)
 
@@ -87,6 +83,7 @@ export function createDispatchSweep(dependencies: DispatchSweepDependencies): Di
     if (why !== null) await failOverdue(dependencies, runner, why, time)
   }
 
+  /** Writes into the waiting jobs of a runner that it is not connected. */
   async function reportOffline(runnerId: number): Promise<void> {
     const runner = await findRunner(store.read, runnerId)
     // The node with the runner's socket offers the jobs, or writes what they wait for.

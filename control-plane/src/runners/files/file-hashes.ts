@@ -26,23 +26,21 @@ export interface HashedFile extends FolderFile {
   readonly sha256: string
 }
 
-/** SHA-256 of files. A hash is remembered while the path and the stamp of the file stay the same. */
-export interface FileHashes {
-  /**
-   * Hashes the files of a folder and reads only those that are new or changed. Files outside this list are forgotten.
-   * Files that were removed meanwhile are left out.
-   * @throws InvalidInputError for a file that may not be read or that changes all the time; UnavailableError when it
-   * cannot be read now
-   */
-  hash(root: string, files: readonly FolderFile[]): Promise<HashedFile[]>
-}
-
-/** Makes an empty memory of hashes. @param now milliseconds since the epoch */
-export function createFileHashes(now: () => number): FileHashes {
+/**
+ * SHA-256 of files. A hash is remembered while the path and the stamp of the file stay the same.
+ * @param now milliseconds since the epoch
+ */
+export function createFileHashes(now: () => number) {
   let remembered = new Map<string, { readonly key: string; readonly sha256: string }>()
 
   return {
-    async hash(root, files) {
+    /**
+     * Hashes the files of a folder and reads only those that are new or changed. Files outside this list are forgotten.
+     * Files that were removed meanwhile are left out.
+     * @throws InvalidInputError for a file that may not be read or that changes all the time; UnavailableError when it
+     * cannot be read now
+     */
+    async hash(root: string, files: readonly FolderFile[]): Promise<HashedFile[]> {
       const hashed: (HashedFile | null)[] = new Array<null>(files.length).fill(null)
       const fresh: typeof remembered = new Map()
       const unknown: number[] = []

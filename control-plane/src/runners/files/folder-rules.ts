@@ -19,17 +19,12 @@ const RulesFile = Type.Object(
 const rulesFile = Compile(RulesFile)
 
 /** Reads the rules of the folders in a playbook folder. A file is read again only when its content has changed. */
-export interface FolderRulesReader {
-  /** @returns null when a file has changed since it was hashed. Then the folder has to be walked again */
-  read(root: string, files: readonly HashedFile[]): Promise<readonly FolderRules[] | null>
-}
-
-/** Makes a reader that remembers no rules yet. */
-export function createFolderRulesReader(): FolderRulesReader {
+export function createFolderRulesReader() {
   let known = new Map<string, FolderRules>()
 
   return {
-    async read(root, files) {
+    /** @returns null when a file has changed since it was hashed. Then the folder has to be walked again */
+    async read(root: string, files: readonly HashedFile[]): Promise<readonly FolderRules[] | null> {
       const fresh: typeof known = new Map()
       for (const file of files.filter(({ path }) => posix.basename(path) === FOLDER_RULES_FILE)) {
         const key = `${file.sha256} ${file.path}`

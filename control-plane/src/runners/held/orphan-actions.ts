@@ -12,14 +12,7 @@ export interface OrphanView {
 }
 
 /** What admins can do with jobs that a runner has and that are not adopted automatically. */
-export interface OrphanActions {
-  list(): Promise<OrphanView[]>
-  /**
-   * Stores a decision. The runner gets it at once, or when it connects. Until then, an admin may store another one.
-   * @throws NotFoundError, ConflictError for a job that cannot be adopted
-   */
-  decide(runnerId: number, runId: string, decision: OrphanDecision, by: string): Promise<void>
-}
+export type OrphanActions = ReturnType<typeof createOrphanActions>
 
 /** Makes the {@link OrphanActions}. */
 export function createOrphanActions(deps: {
@@ -28,15 +21,19 @@ export function createOrphanActions(deps: {
   readonly log: Pick<Logger, 'info'>
   /** The runner has to get this decision. */
   readonly decided: (runnerId: number) => void
-}): OrphanActions {
+}) {
   const { store, live, log } = deps
   return {
-    async list() {
+    async list(): Promise<OrphanView[]> {
       const names = new Map((await listRunners(store.read)).map(({ id, name }) => [id, name]))
       const orphans = await listOrphans(store.read)
       return orphans.map((orphan) => ({ orphan, runnerName: names.get(orphan.runnerId) ?? '' }))
     },
-    async decide(runnerId, runId, decision, by) {
+    /**
+     * Stores a decision. The runner gets it at once, or when it connects. Until then, an admin may store another one.
+     * @throws NotFoundError, ConflictError for a job that cannot be adopted
+     */
+    async decide(runnerId: number, runId: string, decision: OrphanDecision, by: string): Promise<void> {
       const refusal = await store.write('runners.orphan_decision', async (queries) => {
         const found = await refusalOf(queries, runnerId, runId, decision)
         if (found === null) await decideOrphan(queries, { runnerId, runId }, decision, by)

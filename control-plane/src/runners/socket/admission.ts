@@ -16,16 +16,7 @@ export interface AdmissionLimits {
 }
 
 /** See {@link createAdmission}. */
-export interface Admission {
-  /**
-   * Puts a connection into a stage and takes it out of its earlier one. Another connection may be closed to make room.
-   */
-  enter(connection: AgentConnection, stage: AdmissionStage): void
-  /** The connection is expected, decided about, or gone. */
-  leave(connection: AgentConnection): void
-  /** Number of connections in all stages. */
-  readonly size: number
-}
+export type Admission = ReturnType<typeof createAdmission>
 
 /**
  * Limits the number of connections that have proven nothing yet. The stages:
@@ -46,7 +37,7 @@ export function createAdmission(
   limits: AdmissionLimits,
   isKnown: (address: string) => boolean,
   evict: (connection: AgentConnection, stage: AdmissionStage) => void,
-): Admission {
+) {
   const makePool = () =>
     new FairPool<AgentConnection>({
       most: limits.mostUnproven,
@@ -60,17 +51,23 @@ export function createAdmission(
   }
   const all = Object.values(pools)
 
+  /** The connection is expected, decided about, or gone. */
   const leave = (connection: AgentConnection) => {
     for (const pool of all) pool.delete(connection)
   }
   return {
-    enter(connection, stage) {
+    /**
+     * Puts a connection into a stage and takes it out of its earlier one. Another connection may be closed to make
+     * room.
+     */
+    enter(connection: AgentConnection, stage: AdmissionStage): void {
       leave(connection)
       const evicted = pools[stage].add(connection, networkOf(connection.address))
       if (evicted) evict(evicted, stage)
     },
     leave,
-    get size() {
+    /** Number of connections in all stages. */
+    get size(): number {
       return all.reduce((sum, pool) => sum + pool.size, 0)
     },
   }

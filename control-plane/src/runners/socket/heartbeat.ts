@@ -6,11 +6,6 @@ const CHECKS_PER_HEARTBEAT = 4
 /** Checks without any traffic after which a connection counts as dead: two heartbeats. */
 const MAX_SILENT_CHECKS = 2 * CHECKS_PER_HEARTBEAT
 
-/** See {@link createHeartbeat}. */
-export interface Heartbeat {
-  close(): void
-}
-
 /**
  * One timer for all sockets. It pings each socket once in a heartbeat, and closes those from which nothing came for two
  * heartbeats. It counts checks and compares no times. So neither a jumping clock nor a pause of this process can make a
@@ -20,7 +15,7 @@ export function createHeartbeat(
   heartbeatMs: number,
   sockets: () => Iterable<AgentSocket>,
   lost: (socket: AgentSocket) => void,
-): Heartbeat {
+) {
   let checks = 0
   const timer = setInterval(() => {
     checks += 1

@@ -15,23 +15,13 @@ const MAX_ADDRESSES = 10_000
 const ADDRESSES_LEFT = 9_000
 
 /** Limits the requests of unknown agents. */
-export interface Strangers {
-  /** Counts a hello of an unknown agent. False: too many come from its address. */
-  mayAsk(connection: AgentConnection): boolean
-  /**
-   * Waits for the turn of an unknown agent's request, and then runs the decision about it. Does nothing when the
-   * connection ends before.
-   */
-  inTurn(connection: AgentConnection, decide: () => Promise<void>): Promise<void>
-  /** A connection has ended, so it does not wait any more. */
-  ended(connection: AgentConnection): void
-}
+export type Strangers = ReturnType<typeof createStrangers>
 
 /**
  * Agents that say hello, and have neither an approved key nor a valid join token.
  * @param now by a clock that never jumps
  */
-export function createStrangers(rateOfAddress: Rate, now: () => number): Strangers {
+export function createStrangers(rateOfAddress: Rate, now: () => number) {
   const buckets = new Map<string, TokenBucket>()
   /** The connections that wait for a turn, in order. Each function is called with whether the turn has come. */
   const waiting = new Map<AgentConnection, (isTurn: boolean) => void>()
@@ -65,7 +55,8 @@ export function createStrangers(rateOfAddress: Rate, now: () => number): Strange
   }
 
   return {
-    mayAsk({ address }) {
+    /** Counts a hello of an unknown agent. False: too many come from its address. */
+    mayAsk({ address }: AgentConnection): boolean {
       const network = networkOf(address)
       let bucket = buckets.get(network)
       if (!bucket) {
@@ -75,7 +66,11 @@ export function createStrangers(rateOfAddress: Rate, now: () => number): Strange
       }
       return bucket.take() === 0
     },
-    async inTurn(connection, decide) {
+    /**
+     * Waits for the turn of an unknown agent's request, and then runs the decision about it. Does nothing when the
+     * connection ends before.
+     */
+    async inTurn(connection: AgentConnection, decide: () => Promise<void>): Promise<void> {
       if (!(await turnOf(connection))) return
       try {
         if (!connection.socket.ended) await decide()
@@ -83,7 +78,8 @@ export function createStrangers(rateOfAddress: Rate, now: () => number): Strange
         turnIsOver()
       }
     },
-    ended(connection) {
+    /** A connection has ended, so it does not wait any more. */
+    ended(connection: AgentConnection): void {
       waiting.get(connection)?.(false)
       waiting.delete(connection)
     },

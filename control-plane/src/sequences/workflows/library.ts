@@ -11,10 +11,7 @@ export interface LibraryFile extends ParsedWorkflowFile {
 }
 
 /** All workflows of a folder, and their mistakes. */
-export interface Library {
-  readonly errors: readonly FormError[]
-  find(reference: string): { readonly workflow: Workflow } | { readonly problem: string }
-}
+export type Library = ReturnType<typeof libraryOf>
 
 type Found = { readonly placed: PlacedWorkflow } | { readonly problem: string }
 
@@ -28,7 +25,7 @@ const MAX_NESTING = 50
  * Puts the files of a folder together. Workflows that contain themselves through others are left out, and so are those that
  * are nested too deeply.
  */
-export function libraryOf(files: readonly LibraryFile[], folderErrors: readonly FormError[]): Library {
+export function libraryOf(files: readonly LibraryFile[], folderErrors: readonly FormError[]) {
   const errors: FormError[] = [...folderErrors]
   const report = (file: string, line: number, reason: string) => errors.push({ file, line, form: null, reason })
   for (const file of files) for (const { line, reason } of file.errors) report(file.name, line, reason)
@@ -36,7 +33,7 @@ export function libraryOf(files: readonly LibraryFile[], folderErrors: readonly 
   const broken = reportNesting(files, lookUp, report)
   return {
     errors,
-    find(reference) {
+    find(reference: string): { readonly workflow: Workflow } | { readonly problem: string } {
       const found = lookUp(reference)
       if ('problem' in found) return found
       const { workflow, file } = found.placed

@@ -12,14 +12,7 @@ import type { Workflow } from './workflow.js'
 const DEPTH = 6
 
 /** The workflows as the files have them now. */
-export interface Workflows {
-  /**
-   * The workflow that a form or a node names. The name is a path below the folder, a file name that only one file has,
-   * or the name of the workflow.
-   */
-  find(reference: string): Promise<{ readonly workflow: Workflow } | { readonly problem: string }>
-  errors(): Promise<readonly FormError[]>
-}
+export type Workflows = ReturnType<typeof createWorkflows>
 
 /** What the workflows need of other parts. */
 export interface WorkflowsDependencies {
@@ -30,7 +23,7 @@ export interface WorkflowsDependencies {
 }
 
 /** The workflows below a folder. Unchanged files are not read again. */
-export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): Workflows {
+export function createWorkflows({ folder, clock, log }: WorkflowsDependencies) {
   const parsed = createParsedFiles(clock, { parse: parseWorkflowFile, failed: unreadable, needsValues: isWorkflowFile })
   let library: Library = libraryOf([], [])
   let reported = '[]'
@@ -54,11 +47,15 @@ export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): 
   }
 
   return {
-    async find(reference) {
+    /**
+     * The workflow that a form or a node names. The name is a path below the folder, a file name that only one file
+     * has, or the name of the workflow.
+     */
+    async find(reference: string): Promise<{ readonly workflow: Workflow } | { readonly problem: string }> {
       await look()
       return library.find(reference)
     },
-    async errors() {
+    async errors(): Promise<readonly FormError[]> {
       await look()
       return library.errors
     },

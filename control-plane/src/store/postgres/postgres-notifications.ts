@@ -31,11 +31,7 @@ export interface NotificationDependencies {
 }
 
 /** Sends texts from each control plane to all control planes on the same database. */
-export interface Notifications {
-  /** Rejects when there is no connection now. @param text of less than 8000 bytes */
-  send(text: string): Promise<void>
-  close(): Promise<void>
-}
+export type Notifications = ReturnType<typeof openNotifications>
 
 /**
  * LISTEN and NOTIFY over a separate connection, which is made again whenever it breaks: connecting → listening →
@@ -45,7 +41,7 @@ export function openNotifications(
   connection: pg.ClientConfig,
   listener: NotificationListener,
   { timers, log }: NotificationDependencies,
-): Notifications {
+) {
   let listening: pg.Client | null = null
   let isClosed = false
   /** A failure is logged once, until it works again. */
@@ -103,11 +99,12 @@ export function openNotifications(
   })
 
   return {
-    async send(text) {
+    /** Rejects when there is no connection now. @param text of less than 8000 bytes */
+    async send(text: string): Promise<void> {
       if (!listening) throw new UnavailableError('database_unreachable', 'no connection for notifications')
       await listening.query('select pg_notify($1, $2)', [CHANNEL, text])
     },
-    async close() {
+    async close(): Promise<void> {
       if (isClosed) return
       isClosed = true
       stopChecks()

@@ -19,12 +19,6 @@ type Numbers = Readonly<Record<string, number>>
 
 const Mark = v.object({ database: v.string(), numbers: v.record(v.string(), v.number()) })
 
-/** What keeps the mark of a database file. */
-export interface NumberMark {
-  /** Writes it a last time. Nobody may give numbers any more. */
-  close(): Promise<void>
-}
-
 /**
  * Notices that a database file was put back by hand to an earlier state, and then gives the database a new id.
  *
@@ -43,7 +37,7 @@ export async function keepNumberMark(
   path: string,
   store: RawStore,
   { timers, warn }: { readonly timers: Timers; readonly warn: (text: string) => void },
-): Promise<NumberMark> {
+) {
   const markPath = `${path}-mark`
   let written = ''
   const stored = async (): Promise<v.InferOutput<typeof Mark>> => ({
@@ -77,7 +71,8 @@ export async function keepNumberMark(
     looking ??= attempt().finally(() => (looking = null))
   })
   return {
-    async close() {
+    /** Writes it a last time. Nobody may give numbers any more. */
+    async close(): Promise<void> {
       end()
       await looking
       await attempt(true)

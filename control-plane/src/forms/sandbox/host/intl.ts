@@ -30,13 +30,7 @@ const METHODS: Record<IntlKind, readonly string[]> = {
 const MAX_KEPT = 200
 
 /** Formats and sorts texts, numbers and dates. */
-export interface HostIntl {
-  /** @throws RangeError, TypeError as `Intl` does */
-  use(kind: string, locales: unknown, options: unknown, method: string, values: readonly unknown[]): unknown
-  supportedLocalesOf(kind: string, locales: unknown, options: unknown): string[]
-  canonicalLocales(locales: unknown): string[]
-  changeCase(text: string, locales: unknown, isUpper: boolean): string
-}
+export type HostIntl = ReturnType<typeof createHostIntl>
 
 type Locales = string | string[] | undefined
 
@@ -45,7 +39,7 @@ type Locales = string | string[] | undefined
  * the locale and the time zone of the machine.
  * @param locale used when a script names none or an unknown one; null: that of the machine
  */
-export function createHostIntl(locale: string | null = null): HostIntl {
+export function createHostIntl(locale: string | null = null) {
   const kept = new Map<string, object>()
 
   function localesFor(given: unknown): Locales {
@@ -70,19 +64,20 @@ export function createHostIntl(locale: string | null = null): HostIntl {
   }
 
   return {
-    use(name, locales, options, method, values) {
+    /** @throws RangeError, TypeError as `Intl` does */
+    use(name: string, locales: unknown, options: unknown, method: string, values: readonly unknown[]): unknown {
       const kind = kindOf(name)
       const made = madeOf(kind, locales, options) as Record<string, (...values: unknown[]) => unknown>
       if (method === '') return null
       if (!METHODS[kind].includes(method)) throw new TypeError(`Intl.${kind} has no ${method}`)
       return made[method]?.(...values)
     },
-    supportedLocalesOf(name, locales, options) {
+    supportedLocalesOf(name: string, locales: unknown, options: unknown): string[] {
       const of = CONSTRUCTORS[kindOf(name)] as { supportedLocalesOf(locales: Locales, options: never): string[] }
       return of.supportedLocalesOf(locales as Locales, (options ?? undefined) as never)
     },
-    canonicalLocales: (locales) => Intl.getCanonicalLocales(locales as Locales),
-    changeCase(text, locales, isUpper) {
+    canonicalLocales: (locales: unknown): string[] => Intl.getCanonicalLocales(locales as Locales),
+    changeCase(text: string, locales: unknown, isUpper: boolean): string {
       const asked = localesFor(locales)
       return isUpper ? text.toLocaleUpperCase(asked) : text.toLocaleLowerCase(asked)
     },

@@ -16,17 +16,6 @@ import type { Registry } from '../connections/registry.js'
 /** How often this node reads the rows of its connected runners, in milliseconds, to find what other nodes changed. */
 const POLL_MS = 2000
 
-/**
- * Keeps the connections of this node in line with what other nodes store. Without the database it cannot do so, and
- * this node can store nothing for its runners. So after a while it closes the connections of its runners, because
- * another node may reach the database.
- */
-export interface HubPoll {
-  /** Checks all of them. It runs automatically where there are other nodes. */
-  poll(): Promise<void>
-  close(): Promise<void>
-}
-
 /** What the poll needs of other parts. */
 interface HubPollDependencies {
   readonly store: Store
@@ -42,11 +31,15 @@ interface HubPollDependencies {
 }
 
 /**
+ * Keeps the connections of this node in line with what other nodes store. Without the database it cannot do so, and
+ * this node can store nothing for its runners. So after a while it closes the connections of its runners, because
+ * another node may reach the database.
+ *
  * Other nodes announce at once what they changed of a runner. This poll finds the changes whose announcement was lost.
  * Each connection is handled in the queue of its key, by its row as it is then, because the row that was read for all
  * of them may be old by that time.
  */
-export function createHubPoll(deps: HubPollDependencies): HubPoll {
+export function createHubPoll(deps: HubPollDependencies) {
   const { store, nodes, registry, log, steady } = deps
   let polling: Promise<void> | null = null
   /** The time of the first query without an answer; null: the latest query was answered. */
@@ -65,6 +58,7 @@ export function createHubPoll(deps: HubPollDependencies): HubPoll {
     await Promise.all([...changed.map(([id]) => deps.refresh(id)), ...lost.map((row) => disown(deps, row))])
   }
 
+  /** Checks all of them. It runs automatically where there are other nodes. */
   function poll(): Promise<void> {
     polling ??= pollOnce().finally(() => {
       polling = null
@@ -95,7 +89,7 @@ export function createHubPoll(deps: HubPollDependencies): HubPoll {
 
   return {
     poll,
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer)
       stopListening()
       await polling?.catch(() => undefined)

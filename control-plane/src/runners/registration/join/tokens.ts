@@ -18,13 +18,7 @@ const TOKEN_BYTES = 32
 /**
  * Tokens that approve the first request of a runner at once. Each works once, is shown once, and is stored as its hash.
  */
-export interface JoinTokens {
-  create(given: { name: string | null; ttlMinutes: number }, by: string): Promise<{ token: string; record: JoinToken }>
-  list(): Promise<JoinToken[]>
-  exists(id: number): Promise<boolean>
-  /** @throws NotFoundError */
-  remove(id: number, by: string): Promise<void>
-}
+export type JoinTokens = ReturnType<typeof createJoinTokens>
 
 /** SHA-256 of the secret part of a join token, in hex: what is stored and looked for. */
 export function hashJoinToken(token: string): string {
@@ -38,9 +32,12 @@ export interface JoinTokenDependencies extends Pick<HubDependencies, 'store' | '
 }
 
 /** Makes the {@link JoinTokens} of this control plane. */
-export function createJoinTokens(deps: JoinTokenDependencies): JoinTokens {
+export function createJoinTokens(deps: JoinTokenDependencies) {
   return {
-    async create({ name, ttlMinutes }, by) {
+    async create(
+      { name, ttlMinutes }: { name: string | null; ttlMinutes: number },
+      by: string,
+    ): Promise<{ token: string; record: JoinToken }> {
       const token = joinTokenOf(deps.random(TOKEN_BYTES).toString('base64url'), deps.fingerprint())
       const createdAt = deps.clock.now()
       const row = {
@@ -54,9 +51,10 @@ export function createJoinTokens(deps: JoinTokenDependencies): JoinTokens {
       deps.log.info({ join_token_id: record.id, name, by }, 'join token made')
       return { token, record }
     },
-    list: () => listJoinTokens(deps.store.read),
-    exists: (id) => hasJoinToken(deps.store.read, id),
-    async remove(id, by) {
+    list: (): Promise<JoinToken[]> => listJoinTokens(deps.store.read),
+    exists: (id: number): Promise<boolean> => hasJoinToken(deps.store.read, id),
+    /** @throws NotFoundError */
+    async remove(id: number, by: string): Promise<void> {
       const removed = await deps.store.write('join-tokens.remove', (queries) => deleteJoinToken(queries, id))
       if (!removed) throw new NotFoundError('no_such_join_token', `There is no join token ${id}`)
       deps.log.info({ join_token_id: id, by }, 'join token removed')

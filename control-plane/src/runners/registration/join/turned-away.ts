@@ -5,19 +5,13 @@ import type { AgentConnection } from '../../socket/agent-connection.js'
 /** Shortest time between two log lines about too many unknown agents, in milliseconds. */
 const TELL_MS = 10_000
 
-/** The connections for which there is no place. */
-export interface TurnedAway {
-  /** Closes a connection for which there is no place, and counts it. */
-  turnAway(connection: AgentConnection, stage: AdmissionStage): void
-  close(): void
-}
-
 /** Logs that there are too many unknown agents. It logs this rarely, because strangers decide how many they are. */
-export function createTurnedAway(log: Logger): TurnedAway {
+export function createTurnedAway(log: Logger) {
   let count = 0
   let telling: NodeJS.Timeout | null = null
   return {
-    turnAway(connection, stage) {
+    /** Closes a connection for which there is no place, and counts it. */
+    turnAway(connection: AgentConnection, stage: AdmissionStage): void {
       connection.close('too_many_waiting', 'too many connections are in their handshake')
       count += 1
       if (telling) return
@@ -32,7 +26,7 @@ export function createTurnedAway(log: Logger): TurnedAway {
       }, TELL_MS)
       telling.unref()
     },
-    close() {
+    close(): void {
       if (telling) clearTimeout(telling)
     },
   }
