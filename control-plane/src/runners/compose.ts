@@ -1,12 +1,14 @@
 import type { SecretBox } from '../credentials/encryption/secret-box.js'
+import type { SealJobSecrets } from '../credentials/job/sealing.js'
 import type { JobEnds } from '../jobs/record/sequence-port.js'
 import type { Ground } from '../ground/ground.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Nodes } from '../nodes/nodes.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
 import type { Store } from '../store/store.js'
+import type { UploadFolder } from '../uploads/upload-folder.js'
 import { version } from '../version.js'
-import { type DispatcherDependencies, createDispatcher } from './dispatch/dispatcher.js'
+import { createDispatcher } from './dispatch/dispatcher.js'
 import { createRunnerAddresses } from './dialling/runner-addresses.js'
 import { createRunnerHub } from './registration/hub/hub.js'
 import { approvedNeedsOf } from './offers/job-order.js'
@@ -15,6 +17,7 @@ import { createOrphanActions } from './held/orphan-actions.js'
 import { createPlaybookFolder } from './files/playbook-folder.js'
 import { openServiceKeys } from './registration/service-keys.js'
 import { streamLimits } from './streams/stream-limits.js'
+import type { StreamMeters } from './streams/stream-meters.js'
 
 /** What runners need of the settings. Times are in milliseconds, sizes in bytes. */
 export interface RunnerSettings {
@@ -29,7 +32,7 @@ export interface RunnerSettings {
 }
 
 /** What runners need of other rooms. */
-export interface RunnerNeeds extends Pick<DispatcherDependencies, 'sealSecrets' | 'uploads' | 'meters'> {
+export interface RunnerNeeds {
   readonly store: Store
   readonly live: LiveEvents
   readonly nodes: Nodes
@@ -38,6 +41,10 @@ export interface RunnerNeeds extends Pick<DispatcherDependencies, 'sealSecrets' 
   readonly ends: JobEnds
   /** Encrypts and decrypts with ENCRYPTION_SECRET. */
   readonly box: SecretBox
+  /** Seals what a job needs to the key of its runner. */
+  readonly sealSecrets: SealJobSecrets
+  readonly uploads: UploadFolder
+  readonly meters: StreamMeters
 }
 
 /** The parts of this room, ready to use. */

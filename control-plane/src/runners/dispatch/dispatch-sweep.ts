@@ -8,10 +8,16 @@ import {
 } from '../../store/jobs/dispatch.js'
 import { findRunnersWithDecisions } from '../../store/jobs/orphans.js'
 import { type Runner, findRunner } from '../../store/runners/runners.js'
-import { failOverdue, failUnservable, writeWaitingLine, whyNever } from '../offers/waiting-jobs.js'
-import type { JobSession, JobSessionDependencies } from './job-session.js'
+import {
+  type WaitingDependencies,
+  failOverdue,
+  failUnservable,
+  writeWaitingLine,
+  whyNever,
+} from '../offers/waiting-jobs.js'
+import type { JobSession } from './job-session.js'
 import type { LastSeen } from './last-seen.js'
-import { type SilenceDependencies, abandonSilent } from './silence.js'
+import { abandonSilent } from './silence.js'
 
 /**
  * How long a runner must have been away before a job may fail for that reason, in milliseconds. Its agent dials again
@@ -20,8 +26,9 @@ import { type SilenceDependencies, abandonSilent } from './silence.js'
 const AWAY_MS = 60_000
 
 /** What the sweep needs of other parts. */
-export interface DispatchSweepDependencies
-  extends Omit<JobSessionDependencies, 'closed'>, Pick<SilenceDependencies, 'lostMs'> {
+export interface DispatchSweepDependencies extends WaitingDependencies {
+  /** RTE_LOST_SECONDS, in milliseconds. */
+  readonly lostMs: number
   readonly nodes: Nodes
   readonly serviceClock: ServiceClock
   readonly lastSeen: LastSeen

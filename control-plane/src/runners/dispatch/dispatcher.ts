@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import { type Clock, createSteadyClock } from '../../time/clock.js'
 import { messageOf } from '../../errors.js'
 import type { RunnerPort, RunnerPresence } from '../../jobs/job-port.js'
@@ -7,17 +6,16 @@ import { type ServiceClock, createServiceClock } from '../../nodes/service-clock
 import { findConnectedNodes } from '../../store/runners/runners.js'
 import type { OpenSession } from '../socket/connection.js'
 import { fencedStore } from '../socket/fenced-store.js'
-import { type DispatchSweepDependencies, createDispatchSweep } from './dispatch-sweep.js'
-import { JobSession, type JobSessionDependencies } from './job-session.js'
-import { createLastSeen } from './last-seen.js'
+import { createDispatchSweep } from './dispatch-sweep.js'
+import { JobSession, type SessionNeeds } from './job-session.js'
+import { type LastSeen, createLastSeen } from './last-seen.js'
 import { abandonHeld } from './silence.js'
 
 /** How often the dispatcher looks for overdue jobs and silent runners, in milliseconds. */
 const SWEEP_MS = 1000
 
 /** What the dispatcher needs of other parts. */
-export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed' | 'steady'> {
-  readonly log: Logger
+export interface DispatcherDependencies extends SessionNeeds {
   /** RTE_LOST_SECONDS, in milliseconds. */
   readonly lostMs: number
   /** The clock for silence; without it, one is made of `clock`. */
@@ -107,7 +105,12 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
 
 /** Begins the session of a connection. It is forgotten with the connection, unless a newer one has taken its place. */
 function openSession(
-  deps: DispatcherDependencies & Pick<DispatchSweepDependencies, 'sessions' | 'lastSeen' | 'nodes' | 'steady'>,
+  deps: SessionNeeds & {
+    readonly sessions: Map<number, JobSession>
+    readonly lastSeen: LastSeen
+    readonly nodes: Nodes
+    readonly steady: Clock
+  },
   connection: Parameters<OpenSession>[0],
   capacity: Parameters<OpenSession>[1],
 ): JobSession {

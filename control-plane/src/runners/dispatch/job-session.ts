@@ -2,23 +2,25 @@ import { ProtocolError, type ServerMessage, type SpooledJob, type StreamFrame } 
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import { markClaimed } from '../../store/jobs/dispatch.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from '../socket/connection.js'
-import { HeldJobs, type HeldJobsDependencies, type JobRef } from '../held/held-jobs.js'
+import { HeldJobs, type JobRef } from '../held/held-jobs.js'
 import { answerInventory, takeBack } from '../held/spooled-jobs.js'
-import { JobOffers, type JobOffersDependencies } from '../offers/job-offers.js'
+import { JobOffers, type OfferNeeds } from '../offers/job-offers.js'
 import type { PreparedOrder } from '../held/prepared-order.js'
 import { OfferWatch } from '../offers/offer-watch.js'
 import { OrderBlobs } from '../offers/order-blobs.js'
 import { ReadingGate } from '../socket/reading-gate.js'
 import { refOf, SessionOrphans } from '../held/session-orphans.js'
 import { UploadSender } from '../offers/upload-sender.js'
+import type { StreamLimits } from '../streams/stream-limits.js'
+import type { StreamMeters } from '../streams/stream-meters.js'
+import type { Clock } from '../../time/clock.js'
 
-/** What a job session needs of other parts. */
-export interface JobSessionDependencies
-  extends
-    Omit<HeldJobsDependencies, 'send' | 'released' | 'ended' | 'missing'>,
-    Omit<JobOffersDependencies, 'send' | 'uploads'> {
+/** What every job session needs of other parts. */
+export interface SessionNeeds extends OfferNeeds {
   readonly uploads: Pick<UploadFolder, 'path' | 'read'>
-  readonly closed: () => void
+  /** Limits of what is stored of one job. */
+  readonly limits: StreamLimits
+  readonly meters?: StreamMeters
 }
 
 /**
@@ -52,7 +54,7 @@ export class JobSession implements RunnerSession {
   constructor(
     private readonly connection: RunnerConnection,
     capacity: RunnerCapacity,
-    private readonly dependencies: JobSessionDependencies,
+    private readonly dependencies: SessionNeeds & { readonly steady: Clock; readonly closed: () => void },
   ) {
     const { files, uploads, log, steady } = dependencies
     const send = (message: ServerMessage): void => this.#send(message)

@@ -1,17 +1,12 @@
-import { type Clock, isoTime } from '../../time/clock.js'
-import { type JobEnds, abandonJob } from '../../jobs/job-port.js'
-import type { LiveEvents } from '../../live/live-events.js'
+import { isoTime } from '../../time/clock.js'
+import { abandonJob } from '../../jobs/job-port.js'
 import { findHeldJobs } from '../../store/jobs/dispatch.js'
 import { type Runner, findRunner } from '../../store/runners/runners.js'
-import type { Store } from '../../store/store.js'
+import type { JobChanges } from '../held/job-changes.js'
 import type { LastSeen } from './last-seen.js'
 
 /** What the watch over silent runners needs of other parts. */
-export interface SilenceDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly live: LiveEvents
-  readonly ends?: JobEnds | undefined
+export interface SilenceDependencies extends JobChanges {
   /** RTE_LOST_SECONDS in milliseconds: silence after which a runner's jobs are abandoned. */
   readonly lostMs: number
   /** Whether a runner is connected, at this node or at another one. */
@@ -45,7 +40,7 @@ export async function abandonSilent(
  * @param isSpared checked again inside the write, because the runner may have come back since the decision
  */
 export async function abandonHeld(
-  { store, clock, live, ends }: Pick<SilenceDependencies, 'store' | 'clock' | 'live' | 'ends'>,
+  { store, clock, live, ends }: JobChanges,
   runnerId: number,
   reason: string,
   isSpared: (runner: Runner) => boolean = () => false,

@@ -1,9 +1,6 @@
 import { type EndRecord, ProtocolError, type ServerMessage, type StreamFrame } from '@holdfast/protocol'
 import type { Logger } from 'pino'
-import type { Clock } from '../../time/clock.js'
-import type { JobEnds } from '../../jobs/job-port.js'
-import type { LiveEvents } from '../../live/live-events.js'
-import type { Store } from '../../store/store.js'
+import type { JobChanges } from './job-changes.js'
 import type { PreparedOrder } from './prepared-order.js'
 import { JobWriter } from '../streams/job-writer.js'
 import type { OlderCopy } from '../streams/older-copy.js'
@@ -14,11 +11,7 @@ import type { StreamMeters } from '../streams/stream-meters.js'
 const MAX_ENDED = 100
 
 /** What this part needs of other parts. */
-export interface HeldJobsDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly live: LiveEvents
-  readonly ends?: JobEnds | undefined
+export interface HeldJobsDependencies extends JobChanges {
   readonly log: Logger
   readonly meters?: StreamMeters
   /** Limits of what is stored of one job. */

@@ -1,21 +1,10 @@
 import { ProtocolError, type ResumedJob, type ServerMessage } from '@holdfast/protocol'
 import type { Logger } from 'pino'
-import type { Clock } from '../../time/clock.js'
-import type { LiveEvents } from '../../live/live-events.js'
 import { deleteOrphan, listOrphans, type Orphan } from '../../store/jobs/orphans.js'
-import type { Store } from '../../store/store.js'
 import { type OrphanMessage, takeOrphan } from './adoption.js'
 import type { RunnerConnection } from '../socket/connection.js'
 import type { HeldJobs, JobRef } from './held-jobs.js'
-
-/** What this part needs of other parts. */
-export interface SessionOrphansDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly live: LiveEvents
-  readonly log: Logger
-  readonly send: (message: ServerMessage) => void
-}
+import type { JobChanges } from './job-changes.js'
 
 /**
  * The jobs of one connection that the database did not know when the runner listed them. A job is listed, then
@@ -30,7 +19,10 @@ export class SessionOrphans {
   constructor(
     private readonly connection: RunnerConnection,
     private readonly held: HeldJobs,
-    private readonly dependencies: SessionOrphansDependencies,
+    private readonly dependencies: JobChanges & {
+      readonly log: Logger
+      readonly send: (message: ServerMessage) => void
+    },
   ) {}
 
   /** Takes the answer to the runner's list. */

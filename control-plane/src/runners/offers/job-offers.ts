@@ -3,10 +3,9 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../time/clock.js'
 import type { SealJobSecrets } from '../../credentials/job/sealing.js'
 import { UnavailableError, messageOf } from '../../errors.js'
-import { type JobEnds, failJob } from '../../jobs/job-port.js'
-import type { LiveEvents } from '../../live/live-events.js'
+import { failJob } from '../../jobs/job-port.js'
 import { takeQueued } from '../../store/jobs/dispatch.js'
-import type { Store } from '../../store/store.js'
+import type { JobChanges } from '../held/job-changes.js'
 import { type JobFile, findJobFiles } from '../../store/uploads/uploads.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import type { RunnerCapacity, RunnerConnection } from '../socket/connection.js'
@@ -26,13 +25,8 @@ import { failUnservable, writeWaitingLine } from './waiting-jobs.js'
  */
 const BUSY_PAUSE_MS = 10_000
 
-/** What the offers need of other parts. */
-export interface JobOffersDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly steady: Clock
-  readonly live: LiveEvents
-  readonly ends?: JobEnds | undefined
+/** What the offers of every connection need of other parts. */
+export interface OfferNeeds extends JobChanges {
   readonly log: Logger
   readonly files: PlaybookFiles
   readonly sealSecrets: SealJobSecrets
@@ -40,6 +34,11 @@ export interface JobOffersDependencies {
   readonly outputLimitBytes: number
   /** RTE_QUEUE_MINUTES, in milliseconds. */
   readonly queueMs: number
+}
+
+/** What the offers of one connection need of other parts. */
+export interface JobOffersDependencies extends OfferNeeds {
+  readonly steady: Clock
   /** Does nothing when the connection is gone. */
   readonly send: (message: ServerMessage) => void
 }

@@ -1,21 +1,10 @@
-import type { Clock } from '../../time/clock.js'
 import { UnavailableError, messageOf } from '../../errors.js'
-import { type JobEnds, failJob, mayRun, takeBackOutdated } from '../../jobs/job-port.js'
-import type { LiveEvents } from '../../live/live-events.js'
+import { failJob, mayRun, takeBackOutdated } from '../../jobs/job-port.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
-import type { Store } from '../../store/store.js'
+import type { JobChanges } from '../held/job-changes.js'
 import { isPassingFileError } from '../files/file-stamp.js'
 import { approvedNeedsOf, fileNeedsOf } from './job-order.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
-
-/** What this step of an offer needs of other parts. */
-export interface OfferFilesDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly live: LiveEvents
-  readonly ends?: JobEnds | undefined
-  readonly files: PlaybookFiles
-}
 
 /** A job and the hash of the manifest of its files. */
 export interface JobWithFiles {
@@ -29,7 +18,7 @@ export interface JobWithFiles {
  *   on waiting
  */
 export async function withFiles(
-  dependencies: OfferFilesDependencies,
+  dependencies: JobChanges & { readonly files: PlaybookFiles },
   jobs: readonly OfferableJob[],
 ): Promise<JobWithFiles[]> {
   const { store, clock, live, files, ends } = dependencies
@@ -66,7 +55,7 @@ export async function withFiles(
 
 /** Takes back the approval of jobs that were approved with other files. They are not offered. */
 async function giveBackOutdated(
-  { store, clock, live, ends }: OfferFilesDependencies,
+  { store, clock, live, ends }: JobChanges,
   outdated: readonly { readonly id: number; readonly manifest: string }[],
 ): Promise<void> {
   if (outdated.length === 0) return

@@ -1,20 +1,9 @@
-import type { Clock } from '../../time/clock.js'
 import { type SealJobSecrets, SecretsProblem } from '../../credentials/job/sealing.js'
-import { type JobEnds, failJob, needsOfJob } from '../../jobs/job-port.js'
-import type { LiveEvents } from '../../live/live-events.js'
+import { failJob, needsOfJob } from '../../jobs/job-port.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
 import { findJobSecrets } from '../../store/jobs/job-secrets.js'
-import type { Store } from '../../store/store.js'
+import type { JobChanges } from '../held/job-changes.js'
 import type { RunnerConnection } from '../socket/connection.js'
-
-/** What this step of an offer needs of other parts. */
-export interface OrderSecretsDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly live: LiveEvents
-  readonly ends?: JobEnds | undefined
-  readonly sealSecrets: SealJobSecrets
-}
 
 /** The secrets of a job for its order. */
 export interface OrderSecrets {
@@ -30,7 +19,7 @@ export interface OrderSecrets {
  * @throws the error of the store when the store itself fails; the caller then has to put the other jobs back
  */
 export async function* withSecrets(
-  dependencies: OrderSecretsDependencies,
+  dependencies: JobChanges & { readonly sealSecrets: SealJobSecrets },
   connection: RunnerConnection,
   jobs: readonly OfferableJob[],
 ): AsyncGenerator<readonly [OfferableJob, OrderSecrets]> {

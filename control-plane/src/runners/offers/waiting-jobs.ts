@@ -1,18 +1,12 @@
-import type { Clock } from '../../time/clock.js'
-import { type JobEnds, failJob, runnerProblem } from '../../jobs/job-port.js'
-import type { LiveEvents } from '../../live/live-events.js'
+import { failJob, runnerProblem } from '../../jobs/job-port.js'
 import { findWaitingWithoutLine, findWaiting, setWaitUntil } from '../../store/jobs/dispatch.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import { type Runner, findRunner } from '../../store/runners/runners.js'
 import { readServiceTime } from '../../store/service/service-clock.js'
-import type { Store } from '../../store/store.js'
+import type { JobChanges } from '../held/job-changes.js'
 
 /** What this part needs of other parts. */
-export interface WaitingDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly live: LiveEvents
-  readonly ends?: JobEnds | undefined
+export interface WaitingDependencies extends JobChanges {
   /** RTE_QUEUE_MINUTES in milliseconds: how long a job waits for its runner, by the service clock. */
   readonly queueMs: number
 }
@@ -70,7 +64,7 @@ export async function failOverdue(
 }
 
 async function failWaiting(
-  { store, clock, live, ends }: WaitingDependencies,
+  { store, clock, live, ends }: JobChanges,
   runnerId: number,
   reason: string,
   overAt: number | null,
