@@ -14,16 +14,6 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** What the service is started with. */
-export interface ServeNeeds {
-  readonly start: () => Promise<Service>
-  /** Writes a notice. It must not fail, because the service goes on and stops in good order without a reader, too. */
-  readonly say: (line: string) => Promise<void>
-  readonly manager: ServiceManager
-  /** False at a terminal. There SIGHUP means that the terminal is gone, and it ends the process as it ends any program. */
-  readonly reloadsAtHangUp: boolean
-}
-
 /** After this time a notice says that the stop takes long, in milliseconds. */
 const SLOW_STOP_MS = 10_000
 
@@ -31,7 +21,15 @@ const SLOW_STOP_MS = 10_000
  * Runs the service until a signal asks for its end. The first SIGTERM or SIGINT closes it in good order. A second one finds
  * no handler any more. So it ends the process at once, and the parent process sees the signal. SIGHUP reloads.
  */
-export async function serveUntilStopped({ start, say, manager, reloadsAtHangUp }: ServeNeeds): Promise<ExitCode> {
+export async function serveUntilStopped(deps: {
+  readonly start: () => Promise<Service>
+  /** Writes a notice. It must not fail, because the service goes on and stops in good order without a reader, too. */
+  readonly say: (line: string) => Promise<void>
+  readonly manager: ServiceManager
+  /** False at a terminal. There SIGHUP means that the terminal is gone, and it ends the process as it ends any program. */
+  readonly reloadsAtHangUp: boolean
+}): Promise<ExitCode> {
+  const { start, say, manager, reloadsAtHangUp } = deps
   const signals = firstSignal()
   // SIGHUP is heard from now on, because it must not end the process during the start. The start reads all files anyway.
   const hangUps = reloadsAtHangUp ? hearHangUps() : null

@@ -15,13 +15,6 @@ import { DatabaseProblem } from './problem.js'
 import type { DatabaseAnswer, DatabaseQuery, Databases } from './query-type.js'
 import { gatherRows } from './rows.js'
 
-/** What asking databases needs of other parts. */
-export interface DatabasesDependencies {
-  readonly credentials: Pick<Credentials, 'open'>
-  readonly log: { warn(fields: object, text: string): void }
-  readonly limits: AskLimits
-}
-
 /** The names that forms have for the kinds of databases. */
 const TYPES = new Map<string, DatabaseType>(
   Object.entries({
@@ -49,7 +42,12 @@ interface OpenEngine {
 }
 
 /** Asks databases with stored credentials. The connections to a database stay open for a while. */
-export function createDatabases({ credentials, log, limits }: DatabasesDependencies): Databases {
+export function createDatabases(deps: {
+  readonly credentials: Pick<Credentials, 'open'>
+  readonly log: { warn(fields: object, text: string): void }
+  readonly limits: AskLimits
+}): Databases {
+  const { credentials, log, limits } = deps
   /** By the name of the credential. A credential that was changed gets new connections. */
   const engines = new Map<string, OpenEngine>()
   /** By the name of the credential, too. The drivers would give their connections in order of arrival. */

@@ -3,17 +3,6 @@ import type { Nodes } from '../nodes/nodes.js'
 import { listWatchedConnections, markLost, noteRunnerEvent } from '../store/service/notification-events.js'
 import type { Store } from '../store/store.js'
 
-/** What the watch needs of other parts. */
-export interface RunnerWatchDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  /** A clock that does not jump. */
-  readonly steady: Clock
-  readonly nodes: Pick<Nodes, 'isAlive'>
-  /** How long a runner may be away before it counts as lost, in milliseconds. */
-  readonly lostMs: number
-}
-
 /** Notices runners that are lost, and lost runners that are back. */
 export type RunnerWatch = ReturnType<typeof createRunnerWatch>
 
@@ -22,7 +11,16 @@ export type RunnerWatch = ReturnType<typeof createRunnerWatch>
  * `lostMs`. So a restart of the runner or of the service is no loss. The database stores with the runner that it is lost. So
  * only one of several nodes tells it, and a restart does not tell it again.
  */
-export function createRunnerWatch({ store, clock, steady, nodes, lostMs }: RunnerWatchDependencies) {
+export function createRunnerWatch(deps: {
+  readonly store: Store
+  readonly clock: Clock
+  /** A clock that does not jump. */
+  readonly steady: Clock
+  readonly nodes: Pick<Nodes, 'isAlive'>
+  /** How long a runner may be away before it counts as lost, in milliseconds. */
+  readonly lostMs: number
+}) {
+  const { store, clock, steady, nodes, lostMs } = deps
   const awaySince = new Map<number, number>()
 
   return {

@@ -16,19 +16,17 @@ import { type NotificationWords, eventNameOf } from './words.js'
 /** Most events that one transaction turns into deliveries. */
 const MAX_AT_ONCE = 50
 
-/** What telling needs of other parts. */
-export interface TellingDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly words: NotificationWords
-  readonly newUid: () => string
-}
-
 /** Turns events into deliveries: one for each target and each mail address that wants the event. */
 export type Telling = ReturnType<typeof createTelling>
 
 /** Makes the {@link Telling} of this node. */
-export function createTelling({ store, clock, words, newUid }: TellingDependencies) {
+export function createTelling(deps: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly words: NotificationWords
+  readonly newUid: () => string
+}) {
+  const { store, clock, words, newUid } = deps
   function deliveriesOf({ event, at }: StoredNotification, targets: readonly NotificationTarget[]): NewDelivery[] {
     const jobId = event.kind === 'runner' ? null : event.job.id
     const common = { event: eventNameOf(event), eventAt: at, jobId }

@@ -16,8 +16,12 @@ type Call = Extract<Question, { kind: 'function' }>
 /** The functions of forms (`fn.fnJq` and others) that the sandbox cannot answer itself. */
 export type Functions = ReturnType<typeof createFunctions>
 
-/** What the functions need of other parts. */
-export interface FunctionsDependencies {
+const DNS_TYPES = ['A', 'AAAA', 'MX', 'NS', 'CNAME', 'TXT', 'SRV', 'PTR', 'SOA', 'CAA'] as const
+
+type Filter = (value: unknown, filter: SourcedText) => Promise<unknown>
+
+/** Makes the {@link Functions}. */
+export function createFunctions(deps: {
   readonly credentials: Pick<Credentials, 'open' | 'list'>
   readonly files: FormFiles
   readonly jq: Jq
@@ -25,14 +29,7 @@ export interface FunctionsDependencies {
   readonly ssh: SshSettings
   /** Servers of DNS with their ports; undefined: those of the system. */
   readonly nameServers?: readonly string[]
-}
-
-const DNS_TYPES = ['A', 'AAAA', 'MX', 'NS', 'CNAME', 'TXT', 'SRV', 'PTR', 'SOA', 'CAA'] as const
-
-type Filter = (value: unknown, filter: SourcedText) => Promise<unknown>
-
-/** Makes the {@link Functions}. */
-export function createFunctions(deps: FunctionsDependencies) {
+}) {
   const { credentials, files, jq, send } = deps
   const named = createFormCredentials(credentials, jq)
 

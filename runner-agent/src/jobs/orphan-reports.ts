@@ -9,15 +9,13 @@ import type { JobRun } from './job-run.js'
  */
 export type OrphanReports = ReturnType<typeof createOrphanReports>
 
-/** How reports are sent, and what they say of a job's control plane. */
-export interface OrphanReportsDependencies {
+/** The reports of a connection that has just begun. */
+export function createOrphanReports(deps: {
   readonly send: (message: AgentMessage) => void
   /** The control plane that a job belongs to, when it is not the one at hand. */
   readonly foreignService: (folder: JobFolder) => string | null
-}
-
-/** The reports of a connection that has just begun. */
-export function createOrphanReports({ send, foreignService }: OrphanReportsDependencies) {
+}) {
+  const { send, foreignService } = deps
   const reported = new Set<string>()
   const waiting: JobRun[] = []
   let underWay: string | null = null

@@ -4,8 +4,13 @@ const LOOKS_PER_HEARTBEAT = 4
 /** A connection is dead after so many checks without any traffic: two heartbeats. */
 const MAX_SILENT_LOOKS = 2 * LOOKS_PER_HEARTBEAT
 
-/** What the watch over a connection looks at and calls. */
-export interface HeartbeatDependencies {
+/**
+ * Watches over one connection. It counts checks and compares no times. So a pause of this process (a busy or suspended
+ * host) does not make a working control plane look dead. The bytes that came during the pause are read before the
+ * second check after it.
+ * @returns a function that ends the watch
+ */
+export function watchHeartbeat(deps: {
   readonly heartbeatMs: number
   /** Bytes that came over the connection so far: any traffic counts as life. */
   readonly bytesRead: () => number
@@ -13,15 +18,8 @@ export interface HeartbeatDependencies {
   readonly beat: () => void
   /** Called once, when nothing came for two heartbeats. */
   readonly dead: () => void
-}
-
-/**
- * Watches over one connection. It counts checks and compares no times. So a pause of this process (a busy or suspended
- * host) does not make a working control plane look dead. The bytes that came during the pause are read before the
- * second check after it.
- * @returns a function that ends the watch
- */
-export function watchHeartbeat({ heartbeatMs, bytesRead, beat, dead }: HeartbeatDependencies): () => void {
+}): () => void {
+  const { heartbeatMs, bytesRead, beat, dead } = deps
   let heardBytes = bytesRead()
   let silentLooks = 0
   let looks = 0

@@ -21,16 +21,14 @@ export interface DiskWatch {
   close(): Promise<void>
 }
 
-/** What the watch looks at and what it prepares. */
-export interface DiskWatchDependencies {
+/** Looks at the disk once, and from then on until it is closed. */
+export async function watchDisk(deps: {
   readonly statePath: string
   /** Writes what must be there before work begins. Called at once, and each time the disk can be written again. */
   readonly prepare: () => Promise<void>
   readonly log: Logger
-}
-
-/** Looks at the disk once, and from then on until it is closed. */
-export async function watchDisk({ statePath, prepare, log }: DiskWatchDependencies): Promise<DiskWatch> {
+}): Promise<DiskWatch> {
+  const { statePath, prepare, log } = deps
   let problem: string | null = null
   let isPrepared = false
   let isClosed = false

@@ -11,17 +11,6 @@ import type { Passwords } from '../sign-in/passwords.js'
 /** Name of the file in the persistent folder with a generated password. */
 const INITIAL_PASSWORD_FILE = 'initial-admin-password'
 
-/** What the first account needs of other parts. */
-export interface FirstAdminDependencies {
-  readonly store: Store
-  readonly passwords: Passwords
-  readonly clock: Clock
-  readonly persistentPath: string
-  readonly username: string
-  /** Null: a password is generated. */
-  readonly password: string | null
-}
-
 /** The account of a first start. `generatedPassword` is shown once, and it is also in `passwordFile`. */
 export interface FirstAdmin {
   readonly username: string
@@ -34,7 +23,15 @@ export interface FirstAdmin {
  * @returns null when there are accounts already
  * @throws InvalidInputError when the given name or password breaks the rules
  */
-export async function createFirstAdmin(deps: FirstAdminDependencies): Promise<FirstAdmin | null> {
+export async function createFirstAdmin(deps: {
+  readonly store: Store
+  readonly passwords: Passwords
+  readonly clock: Clock
+  readonly persistentPath: string
+  readonly username: string
+  /** Null: a password is generated. */
+  readonly password: string | null
+}): Promise<FirstAdmin | null> {
   const { store, username } = deps
   if (await hasUsers(store.read)) return null
   checkUsername(username)

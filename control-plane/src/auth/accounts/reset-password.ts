@@ -8,13 +8,6 @@ import type { RawStore } from '../../store/store.js'
 import type { Passwords } from '../sign-in/passwords.js'
 import { forgetGuesses } from '../sign-in/sign-in.js'
 
-/** What a reset needs of other parts. */
-export interface ResetDependencies {
-  readonly store: RawStore
-  readonly passwords: Passwords
-  readonly clock: Clock
-}
-
 /**
  * Gives a local account a random password, which has to be changed at the next sign-in. All its sessions and API tokens
  * end. This is done on the host by somebody who may write the database. So nobody has to sign in for it. The audit
@@ -24,10 +17,15 @@ export interface ResetDependencies {
  * @throws NotFoundError; ConflictError when the account is blocked and stays so
  */
 export async function resetPassword(
-  { store, passwords, clock }: ResetDependencies,
+  deps: {
+    readonly store: RawStore
+    readonly passwords: Passwords
+    readonly clock: Clock
+  },
   username: string,
   unblock: boolean,
 ): Promise<string> {
+  const { store, passwords, clock } = deps
   const password = randomBytes(18).toString('base64url')
   const passwordHash = await passwords.hash(password)
   await store.write('accounts.reset-password', async (queries) => {

@@ -19,8 +19,8 @@ const KEEP_EVERY_MS = 60_000
  */
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>
 
-/** What these sessions need of other parts. */
-export interface BrowserSessionDependencies {
+/** Makes the {@link BrowserSessions} of this control plane. */
+export function createBrowserSessions(deps: {
   readonly store: Store
   readonly roles: RoleSource
   readonly clock: Clock
@@ -28,10 +28,7 @@ export interface BrowserSessionDependencies {
   readonly idleMs: number
   /** Longest life of a session, in milliseconds. */
   readonly mostMs: number
-}
-
-/** Makes the {@link BrowserSessions} of this control plane. */
-export function createBrowserSessions(deps: BrowserSessionDependencies) {
+}) {
   const { store, roles, clock, idleMs, mostMs } = deps
 
   return {

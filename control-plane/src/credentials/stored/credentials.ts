@@ -33,8 +33,8 @@ export interface Credentials extends CredentialChanges {
   check(): Promise<void>
 }
 
-/** What the credentials need of other parts. */
-export interface CredentialDependencies {
+/** Makes the {@link Credentials} of this control plane. */
+export function createCredentials(deps: {
   readonly store: Store
   readonly box: SecretBox
   readonly file: CredentialFile
@@ -42,10 +42,7 @@ export interface CredentialDependencies {
   readonly hashicorpVault: HashicorpVault | null
   readonly clock: Clock
   readonly log: Logger
-}
-
-/** Makes the {@link Credentials} of this control plane. */
-export function createCredentials(deps: CredentialDependencies): Credentials {
+}): Credentials {
   const { store, box, file, log, hashicorpVault } = deps
   const fileNames = async () => new Set((await file.all()).map((credential) => credential.name))
 

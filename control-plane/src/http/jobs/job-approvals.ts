@@ -7,16 +7,14 @@ import { callerOf } from '../route/guards.js'
 import { ApproveBody, ApproveQuery } from './job-schemas.js'
 import { IdParams, Message, answers, idOf } from '../route/schemas.js'
 
-/** What these routes need of other rooms. */
-export interface ApprovalRouteDependencies {
-  readonly reading: JobReading
-  readonly approving: ApprovingDependencies
-}
-
 const tags = ['job']
 
 /** Routes for the approvals that jobs wait for: their number, and decisions. */
-export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDependencies): FastifyPluginAsyncTypebox {
+export function jobApprovalRoutes(deps: {
+  readonly reading: JobReading
+  readonly approving: ApprovingDependencies
+}): FastifyPluginAsyncTypebox {
+  const { reading, approving } = deps
   return async (app) => {
     app.get(
       '/job/approvals',

@@ -10,11 +10,6 @@ import { callerOf } from '../route/guards.js'
 import { FieldValues, RelaunchBody, RelaunchQuery, Relaunched } from './job-schemas.js'
 import { IdParams, answers, idOf } from '../route/schemas.js'
 
-/** What these routes need of other rooms. */
-export interface RelaunchRouteDependencies {
-  readonly launching: LaunchDependencies
-}
-
 const tags = ['job']
 
 const WHO_MAY =
@@ -29,7 +24,8 @@ const RELAUNCH_RULES =
   'An abandoned job can be run again although it may still be at work; the message says so.'
 
 /** Routes for the field values of jobs, and for running jobs again. */
-export function relaunchRoutes({ launching }: RelaunchRouteDependencies): FastifyPluginAsyncTypebox {
+export function relaunchRoutes(deps: { readonly launching: LaunchDependencies }): FastifyPluginAsyncTypebox {
+  const { launching } = deps
   /** This runs before the body is read. A caller without the right gets no information about the body. */
   const requireAllowed = async (request: FastifyRequest) => {
     const id = idOf(request.params as { id: string })

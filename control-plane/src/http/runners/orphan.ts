@@ -10,12 +10,6 @@ import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
 import { nullable } from '../../words/nullable.js'
 
-/** What these routes need of other rooms. */
-export interface OrphanRouteDependencies {
-  readonly orphans: OrphanActions
-  readonly hub: Pick<RunnerActions, 'get'>
-}
-
 const tags = ['runner']
 
 /** A job that a runner has, that the database does not know, and that is not adopted automatically. */
@@ -71,7 +65,11 @@ const DECISIONS = [
  * Routes for jobs of runners that wait for an admin: the database does not know them, or they belong to another control
  * plane.
  */
-export function orphanRoutes({ orphans, hub }: OrphanRouteDependencies): FastifyPluginAsyncTypebox {
+export function orphanRoutes(deps: {
+  readonly orphans: OrphanActions
+  readonly hub: Pick<RunnerActions, 'get'>
+}): FastifyPluginAsyncTypebox {
+  const { orphans, hub } = deps
   const requireAdminForRunner = requireAdminFor(async (id, request) => {
     noteAudit(request, { name: (await hub.get(id)).runner.name })
   })

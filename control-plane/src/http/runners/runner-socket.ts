@@ -4,17 +4,13 @@ import type { RunnerHub } from '../../runners/registration/hub/hub.js'
 import { unknownRoute } from '../server/errors.js'
 import { API_PREFIX } from '../route/paths.js'
 
-/** What the runner socket needs of other parts. */
-export interface RunnerSocketDependencies {
-  readonly hub: Pick<RunnerHub, 'accept'>
-}
-
 /**
  * The WebSocket of the runners. It needs no bearer token: a runner proves its key in the handshake, and a connection
  * without such a proof gets no further. The socket is passed on in the same tick, because messages before a handler is
  * attached would be lost.
  */
-export function runnerSocketRoute({ hub }: RunnerSocketDependencies): FastifyPluginAsync {
+export function runnerSocketRoute(deps: { readonly hub: Pick<RunnerHub, 'accept'> }): FastifyPluginAsync {
+  const { hub } = deps
   return async (app) => {
     const path = SOCKET_PATH.slice(API_PREFIX.length)
     app.route({

@@ -5,19 +5,16 @@ import { UnauthenticatedError, ForbiddenError } from '../../errors.js'
 import { type Authenticate, bearerOf } from '../route/authentication.js'
 import { textAnswers } from '../route/schemas.js'
 
-/** What these routes need of other rooms. */
-export interface MetricsRoutesDependencies {
-  readonly metrics: { text(): Promise<{ readonly type: string; readonly body: string }> }
-  /** The token of the monitoring; null: only admins may read the metrics. */
-  readonly metricsToken: string | null
-  readonly authenticate: Authenticate
-}
-
 /**
  * `GET /metrics`, for clients with METRICS_TOKEN and for admins. Other users get 403, and requests without a valid
  * token 401.
  */
-export function metricsRoutes(deps: MetricsRoutesDependencies): FastifyPluginAsyncTypebox {
+export function metricsRoutes(deps: {
+  readonly metrics: { text(): Promise<{ readonly type: string; readonly body: string }> }
+  /** The token of the monitoring; null: only admins may read the metrics. */
+  readonly metricsToken: string | null
+  readonly authenticate: Authenticate
+}): FastifyPluginAsyncTypebox {
   async function requireMonitoring(request: FastifyRequest): Promise<void> {
     const token = bearerOf(request)
     if (token === null) throw new UnauthenticatedError('token_missing', 'A bearer token is needed')

@@ -6,14 +6,6 @@ import type { Store } from '../../store/store.js'
 import { API_VERSION } from '../../version.js'
 import { answers } from '../route/schemas.js'
 
-/** What these routes need of other rooms. */
-export interface MonitoringRoutesDependencies {
-  readonly store: Pick<Store, 'check'>
-  readonly version: string
-  /** What an admin should know although requests are served, a sentence each. */
-  readonly warnings: () => string[]
-}
-
 const PROBE = { public: true, duringStop: true, unlimited: true } as const
 /** How long a probe waits for a database that hangs, in milliseconds. */
 const TIMEOUT_MS = 2000
@@ -27,7 +19,12 @@ const Ready = Type.Object({
 const NotReady = Type.Object({ status: Type.Literal('not ready'), reason: Type.String() })
 
 /** Probes and the version. They need no token and reveal nothing else. */
-export function monitoringRoutes(deps: MonitoringRoutesDependencies): FastifyPluginAsyncTypebox {
+export function monitoringRoutes(deps: {
+  readonly store: Pick<Store, 'check'>
+  readonly version: string
+  /** What an admin should know although requests are served, a sentence each. */
+  readonly warnings: () => string[]
+}): FastifyPluginAsyncTypebox {
   return async (app) => {
     let stopping = false
     app.addHook('preClose', async () => {

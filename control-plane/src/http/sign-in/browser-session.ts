@@ -12,16 +12,6 @@ import { answers } from '../route/schemas.js'
 import { isOfOurPage, sessionCookie } from '../route/session-cookie.js'
 import { SignedOut, noteUser } from './auth.js'
 
-/** What these routes need of other rooms. */
-export interface BrowserSessionRoutesDependencies {
-  readonly signIn: Pick<SignIn, 'identify' | 'knownAs'>
-  readonly browserSessions: BrowserSessions
-  readonly sessions: Pick<Sessions, 'end'>
-  readonly openId: Pick<OpenId, 'logoutUrl'>
-  /** PUBLIC_URL; null: not set. */
-  readonly publicUrl: string | null
-}
-
 const SignedIn = Type.Object(
   {
     username: Type.String(),
@@ -37,7 +27,14 @@ has to say that a page asks (X-Holdfast-Page: 1) and, as browsers do by themselv
 (Sec-Fetch-Site or Origin). Programs use POST /auth/login.`
 
 /** Routes that sign a browser in and out. */
-export function browserSessionRoutes(deps: BrowserSessionRoutesDependencies): FastifyPluginAsyncTypebox {
+export function browserSessionRoutes(deps: {
+  readonly signIn: Pick<SignIn, 'identify' | 'knownAs'>
+  readonly browserSessions: BrowserSessions
+  readonly sessions: Pick<Sessions, 'end'>
+  readonly openId: Pick<OpenId, 'logoutUrl'>
+  /** PUBLIC_URL; null: not set. */
+  readonly publicUrl: string | null
+}): FastifyPluginAsyncTypebox {
   const { signIn, browserSessions, publicUrl } = deps
   return async (app) => {
     app.post(

@@ -14,16 +14,14 @@ const DEPTH = 6
 /** The workflows as the files have them now. */
 export type Workflows = ReturnType<typeof createWorkflows>
 
-/** What the workflows need of other parts. */
-export interface WorkflowsDependencies {
+/** The workflows below a folder. Unchanged files are not read again. */
+export function createWorkflows(deps: {
   /** WORKFLOWS_PATH. */
   readonly folder: string
   readonly clock: Clock
   readonly log: { warn(fields: object, text: string): void }
-}
-
-/** The workflows below a folder. Unchanged files are not read again. */
-export function createWorkflows({ folder, clock, log }: WorkflowsDependencies) {
+}) {
+  const { folder, clock, log } = deps
   const parsed = createParsedFiles(clock, { parse: parseWorkflowFile, failed: unreadable, needsValues: isWorkflowFile })
   let library: Library = libraryOf([], [])
   let reported = '[]'

@@ -20,15 +20,12 @@ import { plannedNodes } from './planned-nodes.js'
 import { writeWorkflowOutput } from './output-lines.js'
 import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
 
-/** What this kind needs of other parts. */
-export interface WorkflowKindDependencies {
+/** The kind of parent job that workflow forms make. */
+export function createWorkflowKind(deps: {
   readonly workflows: Pick<Workflows, 'find'>
   /** PROCESS_MAX_BUFFER_MB in bytes. The output of a workflow repeats the output of its nodes up to this size. */
   readonly outputLimitBytes: number
-}
-
-/** The kind of parent job that workflow forms make. */
-export function createWorkflowKind(deps: WorkflowKindDependencies): SequenceKind {
+}): SequenceKind {
   return {
     jobType: 'workflow',
     async plan(form) {
