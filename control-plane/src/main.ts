@@ -11,30 +11,30 @@ import { credentialsForJobs } from './auth/providers/provider-secrets.js'
 import { type Clock, createSteadyClock, systemClock } from './time/clock.js'
 import { composeCredentials, composeSecretRotation } from './credentials/compose.js'
 import { createJobSealing } from './credentials/job/sealing.js'
-import { composeDatabases } from './databases/compose.js'
+import { composeDatabases } from './databases/databases.js'
 import { type FormNeeds, composeForms } from './forms/compose.js'
 import type { Ground } from './ground/ground.js'
 import { type Rooms, composeApp } from './http/compose.js'
 import { composeJobs } from './jobs/compose.js'
 import type { JobEnds } from './jobs/record/sequence-port.js'
-import { composeLive } from './live/compose.js'
+import { composeLive } from './live/live-events.js'
 import { createLog } from './ground/log.js'
 import { setLogLevel } from './log-level-file.js'
 import { createMetrics } from './metrics/metrics.js'
-import { composeNodes } from './nodes/compose.js'
+import { composeNodes } from './nodes/nodes.js'
 import type { Nodes } from './nodes/nodes.js'
 import { createServiceClock } from './nodes/service-clock.js'
 import { composeNotifications } from './notifications/compose.js'
 import { composeRunners } from './runners/compose.js'
-import { composeSchedules } from './schedules/compose.js'
+import { composeSchedules } from './schedules/starts.js'
 import { composeSequences } from './sequences/compose.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { type SourceNeeds, composeSources } from './sources/compose.js'
-import { composeStore } from './store/compose.js'
+import { composeStore } from './store/open-store.js'
 import type { RawStore } from './store/store.js'
 import { type Timers, systemTimers } from './time/timers.js'
 import { readTlsFiles, reloadTlsFiles } from './tls-files.js'
-import { type UploadNeeds, composeUploads } from './uploads/compose.js'
+import { type UploadNeeds, composeUploads } from './uploads/uploads.js'
 import { version } from './version.js'
 
 /** What a test may replace: things of the machine and the moment, never a part of the product. */
@@ -81,8 +81,8 @@ export interface ControlPlane {
 }
 
 /**
- * Builds every part from the settings. Each room is composed by its own `compose.ts`. This function only says which
- * room gets what from which other one.
+ * Builds every part from the settings. Each room is composed by its `compose.ts`, a small one by its main file. This
+ * function only says which room gets what from which other one.
  * @throws SettingsError, UnavailableError; everything that was opened is closed again
  */
 async function buildControlPlane(

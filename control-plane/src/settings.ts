@@ -28,10 +28,10 @@ import type { SequenceSettings } from './sequences/compose.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
 import type { SourceSettings } from './sources/compose.js'
 import { parseHostRules } from './sources/address-rules.js'
-import type { StoreSettings } from './store/compose.js'
+import type { StoreSettings } from './store/open-store.js'
 import type { DatabasePlace } from './store/open-store.js'
 import { postgresConfigOf } from './store/postgres/postgres-url.js'
-import type { UploadSettings } from './uploads/compose.js'
+import type { UploadSettings } from './uploads/uploads.js'
 
 /** One of the choices of LOG_LEVEL. */
 export type LogLevel = (typeof CONTROL_PLANE_SETTINGS.LOG_LEVEL.choices)[number]

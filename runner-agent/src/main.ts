@@ -2,12 +2,14 @@ import { randomInt } from 'node:crypto'
 import { createPartsOwner } from '@holdfast/host/parts-owner'
 import { type ApprovalWatch, createApprovalWatch } from './approval-watch.js'
 import { drain } from './drain.js'
-import { composeFiles } from './files/compose.js'
+import { openBlobCache } from './files/blob-cache.js'
+import { openUploadStore } from './files/upload-store.js'
 import { type Environment, type Ground, systemAfter } from './ground.js'
 import { createHealthServer } from './health.js'
 import { openDescriptorReserve } from './host/descriptor-reserve.js'
-import { composeIdentity } from './identity/compose.js'
 import { loadIdentity } from './identity/identity.js'
+import { createKeyring } from './identity/keyring.js'
+import { openTrust } from './identity/trust.js'
 import { composeIsolation } from './isolation/compose.js'
 import { composeJobs } from './jobs/compose.js'
 import { composeLink } from './link/compose.js'
@@ -56,8 +58,8 @@ export function logOf({ logLevel: level, logFormat: format }: AgentSettings): Lo
 }
 
 /**
- * Builds every part from settings. Each room is composed by its own `compose.ts`. This file only says which room gets
- * what from which other room.
+ * Builds every part from settings. Each larger room is composed by its own `compose.ts`. This file only says which room
+ * gets what from which other room.
  * @throws StateInUseError; an error of the state folder. Whatever was opened is closed again
  */
 export async function buildAgent(settings: AgentSettings, overrides: AgentOverrides = {}): Promise<AgentParts> {
@@ -135,23 +137,24 @@ type Host = Awaited<ReturnType<typeof composeHost>>
 /** The spool, the caches of files, the isolation of jobs, and the watch over the disk that prepares their folders. */
 async function composeStorage(ground: Ground, settings: AgentSettings, { python, stateLock }: Host) {
   const spool = composeSpool(ground, settings)
-  const files = await composeFiles(settings)
+  const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
+  const uploadStore = openUploadStore(settings.statePath)
   const access = playbookAccess(ground.environment, settings, python.now.path)
   const isolation = composeIsolation(ground, settings, { python: python.now.path, ...access })
   const disk = await composeDisk(ground, settings, async () => {
     await stateLock.keep()
-    for (const part of [spool, files.cache, files.uploadStore]) await part.prepare()
+    for (const part of [spool, cache, uploadStore]) await part.prepare()
     // Isolation comes after them, since it checks folders that they make. A full disk may have stopped it before.
     await isolation.prepare()
   })
   // The disk cannot be written, so nothing was prepared. /ready should say what is known of isolation all the same.
   if (disk.problem !== null) await isolation.prepare()
-  return { spool, files, isolation, disk }
+  return { spool, cache, uploadStore, isolation, disk }
 }
 
 async function composeRooms(ground: Ground, settings: AgentSettings, overrides: AgentOverrides) {
   const { log, now, onClose } = ground
-  const { name, joinToken } = settings
+  const { name, joinToken, statePath } = settings
   const host = await composeHost(ground, settings, overrides)
   const { identity, python, stateLock, supervisors, descriptors } = host
   const { fingerprint } = identity
@@ -166,24 +169,25 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
       approved: approvalWatch.state === 'approved',
       connects: link.connects,
       isServiceRefused: trust.refused !== null,
-      cacheBytes: files.cache.bytes(),
+      cacheBytes: cache.bytes(),
     }),
   })
   onClose(() => health.close())
-  const { spool, files, isolation, disk } = await composeStorage(ground, settings, host)
+  const { spool, cache, uploadStore, isolation, disk } = await composeStorage(ground, settings, host)
   /** What a person has to mend on this host before any job is taken. */
   const hostProblem = (): string | null => python.now.problem ?? isolation.problem
   const isIdle = (): boolean => {
     const { spooledJobs, runningJobs, claimingJobs } = hostJobs.figures()
     return spooledJobs + runningJobs + claimingJobs === 0
   }
-  const { trust, keyring } = composeIdentity(ground, settings, { identity, isIdle })
+  const trust = openTrust({ statePath, given: settings.serviceFingerprint, now, log })
+  const keyring = createKeyring(identity, { statePath, log, isIdle })
   const { playbook, supervisor, ansible, removeContainer } = composePlaybook(ground, settings, { python, isolation })
   const { hostJobs, loading } = composeJobs(ground, settings, {
     spool,
     supervisors,
-    cache: files.cache,
-    uploadStore: files.uploadStore,
+    cache,
+    uploadStore,
     playbook,
     supervisor,
     removeContainer,

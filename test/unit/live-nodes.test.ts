@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { composeLive } from '../../control-plane/src/live/compose.js'
+import { composeLive } from '../../control-plane/src/live/live-events.js'
 import type { Bus } from '../../control-plane/src/nodes/bus.js'
 import type { Nodes } from '../../control-plane/src/nodes/nodes.js'
 

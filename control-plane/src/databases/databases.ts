@@ -3,6 +3,7 @@ import { createTurns } from '../time/turns.js'
 import { DATABASE_TYPES, type DatabaseType, type OpenCredential } from '../credentials/stored/credential.js'
 import type { Credentials } from '../credentials/stored/credentials.js'
 import { messageOf } from '../errors.js'
+import type { Ground } from '../ground/ground.js'
 import { foreignText } from '../secrets/foreign-text.js'
 import { type NamedDatabase, namedDatabases } from './config.js'
 import type { AskLimits, Engine, Target } from './engine.js'
@@ -14,6 +15,16 @@ import { openPostgres } from './postgres.js'
 import { DatabaseProblem } from './problem.js'
 import type { DatabaseAnswer, DatabaseQuery, Databases } from './query-type.js'
 import { gatherRows } from './rows.js'
+
+/** What a field of a form may cost a database. */
+const LIMITS: AskLimits = {
+  connectMs: 5_000,
+  statementMs: 30_000,
+  rows: 10_000,
+  bytes: 4 * 1024 * 1024,
+  connections: 4,
+  idleMs: 30_000,
+}
 
 /** The names that forms have for the kinds of databases. */
 const TYPES = new Map<string, DatabaseType>(
@@ -161,4 +172,11 @@ function targetOf({ name, type, host, port, user, password, options }: OpenCrede
 
 function secretsOf({ password, tls }: Target): (string | undefined)[] {
   return [password, tls?.own?.key]
+}
+
+/** Builds what asks databases for fields of forms. */
+export function composeDatabases({ log, onClose }: Ground, credentials: Pick<Credentials, 'open'>): Databases {
+  const databases = createDatabases({ credentials, log, limits: LIMITS })
+  onClose(() => databases.close())
+  return databases
 }

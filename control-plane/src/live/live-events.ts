@@ -1,4 +1,5 @@
 import { type Bus, SILENT_BUS } from '../nodes/bus.js'
+import type { Nodes } from '../nodes/nodes.js'
 
 /** What can change while a client shows it. */
 export const LIVE_NAMES = ['jobs', 'appearance', 'designer', 'runners'] as const
@@ -37,4 +38,15 @@ export function createLiveEvents(bus: Bus = SILENT_BUS): LiveEvents {
       return () => listeners.delete(listener)
     },
   }
+}
+
+/** Makes what tells the open streams of every node that something changed. */
+export function composeLive(nodes: Nodes): LiveEvents {
+  const live = createLiveEvents(nodes.bus)
+  // The runners of a node that died are offline, and their jobs are not connected, until another node has their sockets.
+  nodes.onChange(() => {
+    live.changed('runners')
+    live.changed('jobs')
+  })
+  return live
 }

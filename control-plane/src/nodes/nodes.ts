@@ -3,6 +3,10 @@ import type { RawStore } from '../store/store.js'
 import type { Timers } from '../time/timers.js'
 import { type Bus, type Post, type PostListener, SILENT_BUS, createBus } from './bus.js'
 import { createPresence } from './presence.js'
+import type { Ground } from '../ground/ground.js'
+import { openNotificationsOf } from '../store/open-notifications.js'
+import type { StoreSettings } from '../store/open-store.js'
+import { version } from '../version.js'
 
 /**
  * This node among those that share the database. Nodes decide from the database, which they ask at every request, and
@@ -88,4 +92,13 @@ export function createSharedNode(deps: {
 export function isElsewhere(nodes: Nodes, runner: { readonly connectedNode: string | null }): boolean {
   const { connectedNode } = runner
   return connectedNode !== null && connectedNode !== nodes.id && nodes.isAlive(connectedNode)
+}
+
+/** Builds this node's view of the nodes that share its database. On SQLite it is the only one. */
+export async function composeNodes(ground: Ground, { database }: StoreSettings, store: RawStore): Promise<Nodes> {
+  const { clock, timers, random, log, onClose } = ground
+  const openPost = await openNotificationsOf(database, { timers, log })
+  const nodes = openPost ? createSharedNode({ store, clock, timers, log, random, version, openPost }) : SOLE_NODE
+  onClose(() => nodes.close())
+  return nodes
 }

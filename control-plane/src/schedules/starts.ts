@@ -15,8 +15,13 @@ import { type LaunchDependencies, launchJob } from '../jobs/launch/launch.js'
 import { findUser } from '../store/accounts/users.js'
 import { type Schedule, endScheduleTurn, listDueSchedules } from '../store/service/schedules.js'
 import type { Store } from '../store/store.js'
-import { launchOf } from './schedules.js'
+import { createSchedules, launchOf } from './schedules.js'
 import { nextStart } from './times.js'
+import type { Ground } from '../ground/ground.js'
+import { startSweeper } from '../time/sweeps.js'
+
+/** How often a node looks for schedules whose time has come, in milliseconds. */
+const LOOK_MS = 5000
 
 /** A start that comes more than this too late was missed, in milliseconds: no control plane worked at its time. */
 const MISSED_AFTER_MS = 60_000
@@ -37,11 +42,15 @@ const FINAL = [
 /** Thrown when another node has ended this turn, or somebody has changed the schedule. The job is not stored then. */
 class TurnOverError extends Error {}
 
-/** What starting needs of other parts. */
-export interface StartDependencies {
+/** What schedules need of other rooms. */
+export interface ScheduleNeeds {
   readonly launching: LaunchDependencies
   readonly roles: RoleSource
   readonly trail: Pick<AuditTrail, 'begin'>
+}
+
+/** What starting needs of other parts. */
+export interface StartDependencies extends ScheduleNeeds {
   readonly log: {
     info(fields: object, text: string): void
     warn(fields: object, text: string): void
@@ -163,4 +172,20 @@ async function ownerOf({ launching, roles }: StartDependencies, { owner }: Sched
     throw new ForbiddenError('password_change_needed', `${owner.name}, who made the schedule, has to change a password`)
   }
   return callerFor(user, 'schedule', await roles.current())
+}
+
+/** The parts of this room, ready to use. */
+export type ScheduleParts = ReturnType<typeof composeSchedules>
+
+/** Builds the schedules, and starts their jobs from now on. */
+export function composeSchedules({ clock, timers, log, onClose }: Ground, needs: ScheduleNeeds) {
+  const { launching, roles, trail } = needs
+  const schedules = createSchedules({ launching, clock })
+  const starts = createScheduleStarts({ launching, roles, trail, log })
+  const sweeper = startSweeper(
+    { timers, log },
+    { everyMs: LOOK_MS, failure: 'the schedules could not be looked at', sweep: (sweeps) => starts.look(sweeps) },
+  )
+  onClose(() => sweeper.close())
+  return { schedules, starts }
 }

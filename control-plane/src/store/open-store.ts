@@ -5,6 +5,7 @@ import { ConflictError, messageOf } from '../errors.js'
 import { type Tables, schemaState } from './migrations/index.js'
 import type { RawStore } from './store.js'
 import type { Timers } from '../time/timers.js'
+import type { Ground } from '../ground/ground.js'
 
 /** Where the database is. */
 export type DatabasePlace =
@@ -95,4 +96,26 @@ async function requireOwnFile(path: string, uid: number | null): Promise<void> {
     'not_owner',
     `The database ${path} belongs to the user with the id ${found.uid}: do it as that user, such as with runuser -u holdfast --`,
   )
+}
+
+/** What the store needs of the settings. */
+export interface StoreSettings {
+  readonly database: DatabasePlace
+}
+
+/**
+ * Opens the database. A database file is reserved for this process before its tables are brought up to date.
+ * @throws DatabaseHeldError, UnavailableError
+ */
+export async function composeStore(
+  { clock, timers, log, onClose }: Ground,
+  { database }: StoreSettings,
+): Promise<RawStore> {
+  const warn = (text: string) => log.warn(text)
+  const letGo = await holdDatabase(database, clock.now(), warn)
+  onClose(letGo)
+  const store = await openStore(database, warn)
+  onClose(() => store.close())
+  onClose(await noticeOtherState(database, store, { timers, warn }))
+  return store
 }

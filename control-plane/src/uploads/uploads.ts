@@ -1,10 +1,12 @@
 import type { Clock } from '../time/clock.js'
 import { InvalidInputError, TooLargeError } from '../errors.js'
+import type { Ground } from '../ground/ground.js'
 import type { Store } from '../store/store.js'
 import { insertUpload } from '../store/uploads/uploads.js'
 import { type UploadDescription, descriptionOf } from './description.js'
 import { type UploadQuotas, createUploadRooms } from './room.js'
-import type { UploadFolder } from './upload-folder.js'
+import { createUploadSweeper } from './sweeper.js'
+import { type UploadFolder, type UploadFolderDependencies, openUploadFolder } from './upload-folder.js'
 
 /** Longest name of a file that is kept, in characters. */
 const MAX_NAME_LENGTH = 4096
@@ -141,4 +143,33 @@ function plainWord(text: string, fallback: string): string {
 
 function sizeText(bytes: number): string {
   return bytes >= GIB ? `${bytes / GIB} GB` : `${bytes} bytes`
+}
+
+/** What uploads need of the settings. Sizes are in bytes. */
+export interface UploadSettings {
+  readonly uploadPath: string
+  /** 0: no limit. */
+  readonly uploadMaxBytes: number
+  /** 0: no limit. */
+  readonly uploadQuotas: UploadQuotas
+}
+
+/** What uploads need of other rooms and of the machine. */
+export interface UploadNeeds {
+  readonly store: Store
+  /** The free bytes of a disk. Left out: the system is asked. */
+  readonly freeBytes?: UploadFolderDependencies['freeBytes']
+}
+
+/** The parts of this room, ready to use. */
+export type UploadParts = Awaited<ReturnType<typeof composeUploads>>
+
+/** Builds the folder of uploaded files, what stores files in it, and what removes the files that nobody needs. */
+export async function composeUploads(ground: Ground, settings: UploadSettings, { store, freeBytes }: UploadNeeds) {
+  const { clock, timers, random, log, onClose } = ground
+  const folder = await openUploadFolder({ path: settings.uploadPath, random, freeBytes })
+  const sweeper = createUploadSweeper({ store, folder, clock, timers, log })
+  onClose(() => sweeper.close())
+  const { uploadMaxBytes: maxBytes, uploadQuotas: quotas } = settings
+  return { folder, sweeper, uploads: createUploads({ store, clock, folder, maxBytes, quotas }) }
 }
