@@ -223,16 +223,9 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
 function composeTimed(
   ground: Ground,
   settings: ControlPlaneSettings,
-  {
-    store,
-    audit,
-    auth,
-    credentials,
-    jobs,
-    metrics,
-    nodes,
-  }: Omit<Rooms, 'schedules' | 'notifications'> & { readonly nodes: Nodes },
+  rooms: Omit<Rooms, 'schedules' | 'notifications'> & { readonly nodes: Nodes },
 ) {
+  const { store, nodes, audit, auth, credentials, jobs, metrics } = rooms
   const meter = metrics.notificationTried
   return {
     schedules: composeSchedules(ground, { launching: jobs.launching, roles: auth.roles, trail: audit.trail }),
@@ -253,7 +246,7 @@ function endsOf(parts: () => readonly JobEnds[]): JobEnds {
 function composeAskingForms(
   ground: Ground,
   settings: ControlPlaneSettings,
-  { credentials, ...needs }: Omit<FormNeeds, 'sources'> & Pick<SourceNeeds, 'credentials'>,
+  { credentials, ...needs }: Omit<FormNeeds, 'sources'> & { readonly credentials: SourceNeeds['credentials'] },
 ) {
   const databases = composeDatabases(ground, credentials)
   const sources = composeSources(ground, settings, { credentials, databases })

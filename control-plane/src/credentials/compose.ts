@@ -6,7 +6,7 @@ import { createCredentials } from './stored/credentials.js'
 import { createHashicorpVault } from './hashicorp/vault.js'
 import type { VaultSettings } from './hashicorp/settings.js'
 import { createJobVault } from './job/sealed-values.js'
-import { createSecretBox } from './encryption/secret-box.js'
+import { type SecretBox, createSecretBox } from './encryption/secret-box.js'
 import { type SecretRotation, createSecretRotation } from './encryption/rotation.js'
 
 /** What credentials need of the settings. */
@@ -47,8 +47,10 @@ export async function composeCredentials(ground: Ground, settings: CredentialSet
 }
 
 /** What the rotation of secrets needs of other rooms. */
-export interface RotationNeeds extends Pick<CredentialParts, 'box' | 'encryption'> {
+export interface RotationNeeds {
   readonly store: Store
+  readonly box: SecretBox
+  readonly encryption: SecretRing
   readonly accessTokens: SecretRing
   /** In milliseconds. */
   readonly refreshTokenMs: number

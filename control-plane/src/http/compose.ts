@@ -100,7 +100,8 @@ export interface Rooms {
 }
 
 /** What the web server needs in addition to the rooms. */
-export interface HttpNeeds extends Pick<AppDependencies, 'tls'> {
+export interface HttpNeeds {
+  readonly tls: AppDependencies['tls']
   /** Routes in addition to those of the product. */
   readonly moreRoutes?: readonly FastifyPluginAsync[] | undefined
 }

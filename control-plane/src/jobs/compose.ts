@@ -1,6 +1,13 @@
-import type { LaunchValidation, UnknownFields } from '../forms/form.js'
+import type { Grants } from '../auth/roles/grants.js'
+import type { JobVault } from '../credentials/job/sealed-values.js'
+import type { Credentials } from '../credentials/stored/credentials.js'
+import type { Forms, LaunchValidation, UnknownFields } from '../forms/form.js'
+import type { AskingChecks } from '../forms/sandbox/asking-checks.js'
 import type { Ground } from '../ground/ground.js'
+import type { LiveEvents } from '../live/live-events.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
+import type { Store } from '../store/store.js'
+import type { UploadFolder } from '../uploads/upload-folder.js'
 import type { ActionDependencies } from './end/actions.js'
 import type { ApprovalSubjects } from './record/approval-subject.js'
 import type { ApprovingDependencies } from './approve/approving.js'
@@ -31,19 +38,27 @@ export interface JobRoomSettings {
   readonly jobRetentionMs: number | null
 }
 
-/** What jobs need of other rooms. */
-export interface JobNeeds
-  extends
-    Omit<
-      LaunchDependencies,
-      'clock' | 'log' | 'maskPattern' | 'validation' | 'unknownFields' | 'runners' | 'sequences' | 'subjects'
-    >,
-    Pick<ApprovingDependencies, 'grants'> {
+/** What both launches and child jobs need of other rooms. */
+export interface NeedsOfEveryJob {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly forms: Forms
+  readonly grants: Grants
+  readonly vault: JobVault
+  readonly credentials: Pick<Credentials, 'has'>
   readonly runners: RunnerPort & RunnerPresence
+  readonly uploads: UploadFolder
+  readonly serviceClock: ServiceClock
+  /** Makes a random id of 32 hexadecimal digits. */
+  readonly newRunId: () => string
+}
+
+/** What jobs need of other rooms. */
+export interface JobNeeds extends NeedsOfEveryJob {
+  readonly checks: AskingChecks
   readonly sequences: SequencePort & JobEnds
   readonly subjects: ApprovalSubjects
   readonly uploadSweeper: ActionDependencies['uploads']
-  readonly serviceClock: ServiceClock
 }
 
 /** The parts of this room, ready to use. */

@@ -1,8 +1,6 @@
-import type { Forms } from '../forms/form.js'
 import type { Ground } from '../ground/ground.js'
+import type { NeedsOfEveryJob } from '../jobs/compose.js'
 import { type ApprovalSubjectsDependencies, createApprovalSubjects } from '../jobs/record/approval-subject.js'
-import type { ServiceClock } from '../nodes/service-clock.js'
-import type { AdvanceDependencies } from './advance.js'
 import { createMultistep } from './multistep/multistep.js'
 import { type Sequences, createSequences } from './sequences.js'
 import { createWorkflows } from './workflows/loader.js'
@@ -17,12 +15,7 @@ export interface SequenceSettings {
 }
 
 /** What sequences need of other rooms. */
-export interface SequenceNeeds extends Omit<
-  AdvanceDependencies,
-  'clock' | 'log' | 'kinds' | 'subjects' | 'maskPattern'
-> {
-  readonly serviceClock: ServiceClock
-  readonly forms: Forms
+export interface SequenceNeeds extends NeedsOfEveryJob {
   /** The files that an approval of a job is given for. */
   readonly approvedFiles: ApprovalSubjectsDependencies['files']
 }
