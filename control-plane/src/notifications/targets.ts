@@ -84,8 +84,7 @@ export function createTargets(deps: {
       const { name } = await find(id)
       if (url !== undefined) requireUrl(addresses, url)
       const changes = { url, events, isEnabled, secret: secret === undefined ? undefined : sealed(secret, name) }
-      const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
-      const changed = await store.write('notifications.change', (queries) => changeTarget(queries, id, given))
+      const changed = await store.write('notifications.change', (queries) => changeTarget(queries, id, changes))
       return changed ?? find(id)
     },
     async remove(id) {

@@ -1,4 +1,5 @@
 import { type Static, type TObject, Type } from 'typebox'
+import { definedOnly } from '../../defined-only.js'
 import { canonicalDn } from './distinguished-name.js'
 import {
   SectionProblem,
@@ -145,11 +146,11 @@ export interface ProviderConfig {
 export function readProviders(sections: Sections): ProviderConfig {
   refuseUnknownKeys(sections)
   const { ldap, oidc, azuread } = sections
-  return {
-    ...(ldap ? { ldap: ldapSettings(ldap) } : {}),
-    ...(oidc ? { oidc: oidcSettings(oidc) } : {}),
-    ...(azuread ? { azuread: azureadSettings(azuread) } : {}),
-  }
+  return definedOnly({
+    ldap: ldap && ldapSettings(ldap),
+    oidc: oidc && oidcSettings(oidc),
+    azuread: azuread && azureadSettings(azuread),
+  })
 }
 
 /** Unknown keys are refused. A typing error must not turn off a check, and a secret must not be here without notice. */

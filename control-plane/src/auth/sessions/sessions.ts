@@ -173,8 +173,8 @@ function tokenUser({
     type,
     roles: shown,
     options: { ...options, ...pageOptions },
-    ...(email === null ? {} : { email }),
-    ...(passwordMustChange ? { mustChangePassword: true } : {}),
+    email: email ?? undefined,
+    mustChangePassword: passwordMustChange || undefined,
   }
 }
 

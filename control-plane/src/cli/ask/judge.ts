@@ -77,8 +77,8 @@ export class Judge {
     const body = {
       rawFormData: this.values,
       files,
-      ...(place?.kind === 'row' ? { showRows: [[...place.path]] } : {}),
-      ...(wait === undefined ? {} : { wait }),
+      showRows: place?.kind === 'row' ? [[...place.path]] : undefined,
+      wait,
     }
     for (let left = TRIES; ; left -= 1) {
       try {

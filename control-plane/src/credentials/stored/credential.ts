@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { definedOnly } from '../../defined-only.js'
 import { vaultReferenceOf } from '../hashicorp/reference.js'
 
 /**
@@ -113,13 +114,13 @@ export function problemOfSecret(
 
 /** Options without those that are null. */
 export function givenOptions({ db_type, db_name, secure, ca, certificate }: CredentialOptions): GivenOptions {
-  return {
-    ...(db_type ? { db_type } : {}),
-    ...(db_name ? { db_name } : {}),
-    ...(typeof secure === 'boolean' ? { secure } : {}),
-    ...(ca ? { ca } : {}),
-    ...(certificate ? { certificate } : {}),
-  }
+  return definedOnly({
+    db_type: db_type || undefined,
+    db_name: db_name || undefined,
+    secure: secure ?? undefined,
+    ca: ca || undefined,
+    certificate: certificate || undefined,
+  })
 }
 
 /** PEM has a word for it. The OpenSSH format names a cipher after its first 15 bytes. */

@@ -1,3 +1,5 @@
+import { definedOnly } from '../../defined-only.js'
+
 /** A rule that a value breaks. */
 export interface ValidationError {
   readonly type: string
@@ -111,15 +113,14 @@ export function together(parts: readonly CheckDetails[]): CheckDetails {
 export function rowErrorOf(details: CheckDetails, index: number | null): RowError | null {
   if (isGood(details)) return null
   const some = (names: readonly string[]) => (names.length === 0 ? undefined : names)
-  const error = {
-    ...(index === null ? {} : { index }),
+  return definedOnly({
+    index: index ?? undefined,
     missing: some(details.missing),
     invalid: some([...details.invalid, ...details.uploads]),
     waiting: some(details.waiting),
     validationErrors: details.validationErrors,
     rowErrors: Object.keys(details.rowErrors).length === 0 ? undefined : details.rowErrors,
-  }
-  return Object.fromEntries(Object.entries(error).filter(([, value]) => value !== undefined)) as unknown as RowError
+  })
 }
 
 /** The findings for the log: fields and rules, never a value. `field (rule)`, `list[2].field (rule)`. */

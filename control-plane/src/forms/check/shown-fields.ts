@@ -1,3 +1,4 @@
+import { definedOnly } from '../../defined-only.js'
 import type { Scope } from './scope-type.js'
 import type { ShownField } from './shown-form.js'
 
@@ -8,14 +9,14 @@ export function shownFields(scope: Scope): Record<string, ShownField> {
     const isShownValue = !isHidden && field.type !== 'password' && value !== undefined
     return [
       field.name,
-      {
+      definedOnly({
         shown: !isHidden,
         required: field.rules.required,
-        ...(isShownValue ? { value } : {}),
-        ...(choices ? { choices } : {}),
-        ...(waiting === null ? {} : { waiting }),
-        ...(isAsking ? { asking: true } : {}),
-      },
+        value: isShownValue ? value : undefined,
+        choices: choices ?? undefined,
+        waiting: waiting ?? undefined,
+        asking: isAsking || undefined,
+      }),
     ]
   })
   return Object.fromEntries(shown)

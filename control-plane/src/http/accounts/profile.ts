@@ -51,13 +51,13 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
           username,
           id,
           type,
-          ...(email === null ? {} : { email }),
+          email: email ?? undefined,
           groups: [...groups],
-          ...(groupsLeftOut === 0 ? {} : { groupsLeftOut }),
+          groupsLeftOut: groupsLeftOut || undefined,
           roles: [...roles],
-          ...(rolesWithheld.length === 0 ? {} : { rolesWithheld: [...rolesWithheld] }),
+          rolesWithheld: rolesWithheld.length === 0 ? undefined : [...rolesWithheld],
           options: { ...options, ...pageOptions },
-          ...(passwordMustChange ? { passwordMustChange: true as const } : {}),
+          passwordMustChange: passwordMustChange || undefined,
         }
       },
     )

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
+import { definedOnly } from '../../defined-only.js'
 import { isoTime } from '../../time/clock.js'
 import { InvalidInputError } from '../../errors.js'
 import type { Schedules } from '../../schedules/schedules.js'
@@ -202,8 +203,7 @@ function wishOf(body: Static<typeof ChangeBody>): Partial<ScheduleWish> {
     ...(typeof cron === 'string' && at === undefined ? { cron, onceAt: null } : { cron, onceAt }),
     ...(typeof at === 'string' && cron === undefined ? { cron: null } : {}),
   }
-  const given = { ...same, ...timing, timeZone, isPaused, isVerbose }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  return definedOnly({ ...same, ...timing, timeZone, isPaused, isVerbose })
 }
 
 /** Field by field, so that no other field gets into the answer by mistake. */

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
+import { definedOnly } from '../../defined-only.js'
 import type { ApiTokens } from '../../auth/sessions/api-tokens.js'
 import { MAX_PASSWORD_LENGTH } from '../../auth/accounts/account-rules.js'
 import type { OpenId } from '../../auth/openid/open-id.js'
@@ -83,7 +84,7 @@ export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncType
         preValidation: async (request) => {
           const basic = basicCredentialsOf(request)
           const { expiryDays, name } = (request.body ?? {}) as Partial<Static<typeof Credentials>>
-          if (basic) request.body = { ...basic, ...withoutUndefined({ expiryDays, name }) }
+          if (basic) request.body = { ...basic, ...definedOnly({ expiryDays, name }) }
           else if (request.body === undefined || request.body === null) {
             throw new UnauthenticatedError('credentials_missing', 'A username and a password are needed')
           }
@@ -130,7 +131,7 @@ export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncType
         const { sessionId, type } = callerOf(request)
         await deps.sessions.end(sessionId)
         const logoutUrl = type === 'oidc' || type === 'azuread' ? await deps.openId.logoutUrl(type) : null
-        return { message: 'Signed out', ...(logoutUrl === null ? {} : { logoutUrl }) }
+        return { message: 'Signed out', logoutUrl: logoutUrl ?? undefined }
       },
     )
   }
@@ -155,10 +156,6 @@ async function withLongToken(
   const { token, record } = await apiTokens.create(caller, { name, days, scopes: null })
   noteAudit(request, { detail: `API token ${record.sid}` })
   return { ...pair, token }
-}
-
-function withoutUndefined(values: object): object {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 }
 
 function audited(verb: string): AuditName {

@@ -71,7 +71,7 @@ export function browserSessionRoutes(deps: {
         const value = await browserSessions.begin(user, request.ip)
         const seconds = Math.floor(browserSessions.mostMs / 1000)
         reply.header('set-cookie', sessionCookie(value, { request, publicUrl, seconds }))
-        return { username: user.username, ...(user.passwordMustChange ? { passwordMustChange: true } : {}) }
+        return { username: user.username, passwordMustChange: user.passwordMustChange || undefined }
       },
     )
 
@@ -97,7 +97,7 @@ export function browserSessionRoutes(deps: {
         const logoutUrl = type === 'oidc' || type === 'azuread' ? await deps.openId.logoutUrl(type) : null
         reply.header('set-cookie', sessionCookie('', { request, publicUrl, seconds: 0 }))
         reply.header('clear-site-data', '"cache", "storage"')
-        return { message: 'Signed out', ...(logoutUrl === null ? {} : { logoutUrl }) }
+        return { message: 'Signed out', logoutUrl: logoutUrl ?? undefined }
       },
     )
   }

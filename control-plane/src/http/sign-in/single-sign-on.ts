@@ -115,8 +115,8 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           azureAdEnabled,
           oidcEnabled,
           // Without one the answer is as it was before there were announcements.
-          ...(announcement === '' ? {} : { announcement }),
-          ...(publicUrl === null ? {} : { publicUrl }),
+          announcement: announcement || undefined,
+          publicUrl: publicUrl ?? undefined,
         }
       },
     )

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
+import { definedOnly } from '../../defined-only.js'
 import type { Caller } from '../../auth/sessions/caller.js'
 import {
   type ChosenCredentials,
@@ -119,11 +120,11 @@ export function withLaunchNames(
 
 /** The reserved extra variables that tell a playbook which credentials it got. They contain only names. */
 export function credentialVariables({ credentials, ansibleCredentials, vaultCredentials }: CredentialNeeds) {
-  return {
-    ...(Object.keys(credentials).length > 0 ? { __credentials__: credentials } : {}),
-    ...(ansibleCredentials === null ? {} : { __ansibleCredentials__: ansibleCredentials }),
-    ...(vaultCredentials === null ? {} : { __vaultCredentials__: shownVaults(vaultCredentials) }),
-  }
+  return definedOnly({
+    __credentials__: Object.keys(credentials).length > 0 ? credentials : undefined,
+    __ansibleCredentials__: ansibleCredentials ?? undefined,
+    __vaultCredentials__: vaultCredentials === null ? undefined : shownVaults(vaultCredentials),
+  })
 }
 
 /** The vault needs in the shape of a form file. */

@@ -1,3 +1,4 @@
+import { definedOnly } from '../../defined-only.js'
 import type { EventFilter } from '../../store/jobs/job-events.js'
 
 /** The results of a task on a host. A task that changed something is `ok` and `changed`, as in ansible's recap. */
@@ -31,12 +32,7 @@ export function eventFilterOf(wanted: {
   if (of && type !== undefined && type !== of.type) return null
   const types = of ? [of.type] : type === undefined ? undefined : [type]
   const flag = of?.says
-  return {
-    ...(host === undefined ? {} : { host }),
-    ...(task === undefined ? {} : { task }),
-    ...(types === undefined ? {} : { types }),
-    ...(flag === undefined ? {} : { says: (line: Buffer) => isTrue(line, flag) }),
-  }
+  return definedOnly({ host, task, types, says: flag === undefined ? undefined : (line: Buffer) => isTrue(line, flag) })
 }
 
 /** The same for several outcomes. The other filters of the request count, too. */

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { definedOnly } from '../../defined-only.js'
 import type { UserTable } from '../schema/accounts.js'
 import type { Queries } from '../store.js'
 import { Type } from 'typebox'
@@ -58,12 +59,12 @@ export async function insertUser(queries: Queries, user: NewUser): Promise<Store
       type,
       name_had_by: nameHadBy,
       password_hash: user.passwordHash,
-      ...(user.subject === undefined ? {} : { subject: user.subject }),
+      subject: user.subject,
       email: user.email,
       groups: JSON.stringify(user.groups),
       enabled: user.enabled ? 1 : 0,
-      ...(user.passwordMustChange === undefined ? {} : { password_must_change: user.passwordMustChange ? 1 : 0 }),
-      ...(user.groupsLeftOut === undefined ? {} : { groups_left_out: user.groupsLeftOut }),
+      password_must_change: flagOf(user.passwordMustChange),
+      groups_left_out: user.groupsLeftOut,
       created_at: user.createdAt,
     })
     .onConflict((conflict) => conflict.columns(['type', 'username_key']).doNothing())
@@ -114,15 +115,15 @@ export async function hasUsers(queries: Queries): Promise<boolean> {
 /** Changes the given properties. @returns null when the user does not exist */
 export async function updateUser(queries: Queries, id: number, changes: UserChanges): Promise<StoredUser | null> {
   const { passwordHash, email, groups, enabled, subject, groupsLeftOut, passwordMustChange } = changes
-  const columns = {
-    ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
-    ...(email === undefined ? {} : { email }),
-    ...(groups === undefined ? {} : { groups: JSON.stringify(groups) }),
-    ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
-    ...(passwordMustChange === undefined ? {} : { password_must_change: passwordMustChange ? 1 : 0 }),
-    ...(subject === undefined ? {} : { subject }),
-    ...(groupsLeftOut === undefined ? {} : { groups_left_out: groupsLeftOut }),
-  }
+  const columns = definedOnly({
+    password_hash: passwordHash,
+    email,
+    groups: groups && JSON.stringify(groups),
+    enabled: flagOf(enabled),
+    password_must_change: flagOf(passwordMustChange),
+    subject,
+    groups_left_out: groupsLeftOut,
+  })
   if (Object.keys(columns).length > 0) {
     await queries.updateTable('user').set(columns).where('id', '=', id).execute()
   }
@@ -185,4 +186,9 @@ export function parseUser(stored: Selectable<UserTable>): StoredUser {
     passwordMustChange: row.password_must_change === 1,
     nameHadBy: row.name_had_by,
   }
+}
+
+/** A column that is left out stays as it is. */
+function flagOf(value: boolean | undefined): 0 | 1 | undefined {
+  return value === undefined ? undefined : value ? 1 : 0
 }

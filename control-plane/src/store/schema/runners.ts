@@ -6,7 +6,7 @@ import type { Fixed } from './fixed.js'
 /** The runners, with requests and refused requests. */
 export interface RunnerTable {
   id: Generated<number>
-  name: Fixed<string>
+  name: string
   state: RunnerState
   enabled: number
   is_default: number

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { definedOnly } from '../../defined-only.js'
 import type { NotificationTargetTable } from '../schema/notifications.js'
 import type { Queries } from '../store.js'
 
@@ -71,13 +72,12 @@ export async function changeTarget(
   id: number,
   { url, secret, events, isEnabled }: TargetChange,
 ): Promise<NotificationTarget | null> {
-  const given = {
+  const changes = definedOnly({
     url,
     secret,
     events: events && JSON.stringify(events),
     enabled: isEnabled === undefined ? undefined : isEnabled ? 1 : 0,
-  }
-  const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  })
   if (Object.keys(changes).length > 0) {
     await queries.updateTable('notification_target').set(changes).where('id', '=', id).execute()
   }

@@ -102,11 +102,7 @@ async function newerThan(client: Client, filter: Filter, id: number): Promise<Pi
   const newer: AuditRecord[] = []
   for (;;) {
     const before = newer.at(-1)?.id
-    const { database, records } = await client.listAudit({
-      ...filter,
-      records: PAGE,
-      ...(before === undefined ? {} : { before }),
-    })
+    const { database, records } = await client.listAudit({ ...filter, records: PAGE, before })
     const fresh = records.filter((record) => record.id > id)
     newer.push(...fresh)
     if (fresh.length < records.length || records.length < PAGE) return { database, records: newer }

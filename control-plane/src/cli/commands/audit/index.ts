@@ -40,11 +40,7 @@ export const auditCommands = resource(null, {
     },
     ask: async ({ client, args, terminal }) => {
       const { user, action } = args
-      const filter = {
-        records: recordsOf(args.records),
-        ...(user === undefined ? {} : { user }),
-        ...(action === undefined ? {} : { action }),
-      }
+      const filter = { records: recordsOf(args.records), user, action }
       const records = await client.listAudit(filter)
       if (!args.follow) return records
       const { followAudit } = await import('./follow.js')

@@ -31,7 +31,7 @@ const decide = (
 /** The commands that let a job run, or refuse it. */
 export const approvalCommands = {
   approve: decide('Approve a job that waits for it, so that it runs', true, (client, id, force) =>
-    client.approveJob({ id, ...(force ? { force: true } : {}) }),
+    client.approveJob({ id, force: force || undefined }),
   ),
   reject: decide('Refuse the approval of a job; it then never runs', false, (client, id) => client.rejectJob({ id })),
 } satisfies Commands
@@ -43,7 +43,7 @@ export const abortCommand = act({
   options: {
     abandoned: flag('Also a job that was given up (abandoned): its runner ends it when it is there'),
   },
-  ask: ({ client, on: id, args }) => client.abortJob({ id, ...(args.abandoned ? { abandoned: true } : {}) }),
+  ask: ({ client, on: id, args }) => client.abortJob({ id, abandoned: args.abandoned || undefined }),
   text: sentence,
 })
 

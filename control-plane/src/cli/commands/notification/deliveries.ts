@@ -34,11 +34,7 @@ export const deliveryCommands = {
       records: text('1 to 1000 (default 100)'),
     },
     ask: ({ client, args: { state, job, records } }) =>
-      client.listNotifications({
-        ...(state && { state }),
-        ...(job && { job: jobNumber(job) }),
-        records: recordsOf(records),
-      }),
+      client.listNotifications({ state, job: job ? jobNumber(job) : undefined, records: recordsOf(records) }),
     text: ({ records }, { terminal: { stdout } }) => tableOr('Nothing was sent.', stdout, COLUMNS, records),
   }),
   retry: act({

@@ -42,7 +42,7 @@ export const targetCommands = {
     positions: { name: 'What forms call it', url: 'Where the webhooks go' },
     options: { ...eventOption, kind: text('What it gets, and in which form; webhook when not given') },
     ask: ({ client, args: { name, url, event, kind } }) =>
-      client.createNotificationTarget({ body: { name, url, events: event ?? [...EVENTS], ...(kind && { kind }) } }),
+      client.createNotificationTarget({ body: { name, url, events: event ?? [...EVENTS], kind: kind || undefined } }),
     text: ({ id, name, secret }) => `The target ${id} (${name}) was made.\n${secretLine(secret)}`,
   }),
   'change-target': act({
@@ -63,12 +63,7 @@ export const targetCommands = {
       const { url, event: events, enabled, newSecret, passwordStdin = false, passwordFile } = args
       const made = newSecret ? randomBytes(32).toString('base64url') : undefined
       const secret = made ?? (await givenSecret(terminal, { passwordStdin, passwordFile }))
-      const body = {
-        ...(url !== undefined && { url }),
-        ...(events && { events }),
-        ...(enabled !== undefined && { enabled }),
-        ...(secret !== undefined && { secret }),
-      }
+      const body = { url, events, enabled, secret }
       const target: NotificationTarget & { secret?: string } = await client.changeNotificationTarget({ id, body })
       return made === undefined ? target : { ...target, secret: made }
     },

@@ -48,7 +48,7 @@ export const tokenCommands = resource('API tokens', {
     given: ({ name, days, scope }) => ({
       name,
       expiryDays: daysOf(days),
-      ...(scope === undefined ? {} : { scopes: [scope] }),
+      scopes: scope && [scope],
     }),
     ask: ({ client, given: body }) => client.createApiToken({ body }),
     ...shownOnce((end) => `Give this to the script as HOLDFAST_TOKEN; it is valid until ${end}`),

@@ -107,12 +107,12 @@ export async function change(
   const changed = await updateRunner(queries, runner.id, runner.state, {
     // One column keeps its value, because an SQL statement without any change would not be complete.
     state: runner.state,
-    ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
-    ...(isDefault === undefined ? {} : { is_default: isDefault ? 1 : 0 }),
-    ...(description === undefined ? {} : { description }),
-    ...(maxJobs === undefined ? {} : { max_jobs: maxJobs }),
-    ...(keep === undefined ? {} : { kept_by: keep ? by : null }),
-    ...(name === undefined ? {} : { name }),
+    enabled: enabled === undefined ? undefined : enabled ? 1 : 0,
+    is_default: isDefault === undefined ? undefined : isDefault ? 1 : 0,
+    description,
+    max_jobs: maxJobs,
+    kept_by: keep === undefined ? undefined : keep ? by : null,
+    name,
   })
   if (changed !== null && changed.name !== runner.name) await freeName(queries, runner.name)
   return changed

@@ -25,7 +25,7 @@ export const eventsCommand = act({
     task: text('Only events of tasks of this name'),
   },
   ask: async ({ client, on: id, args: { host, task, failed } }) => {
-    const only = { host, task, ...(failed ? { outcome: 'failed,unreachable' } : {}) }
+    const only = { host, task, outcome: failed ? 'failed,unreachable' : undefined }
     const records = await readEvents(client, id, only)
     return { count: records.length, records }
   },
