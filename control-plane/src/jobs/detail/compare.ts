@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '../../auth/sessions/caller.js'
 import { isoTime } from '../../time/clock.js'
 import { NotFoundError } from '../../errors.js'
@@ -12,7 +13,7 @@ import { passwordFieldsOf } from '../record/password-fields.js'
 import { extravarsOf } from '../record/playbook.js'
 import { isEnded, jobStatusOf } from '../record/status.js'
 import { requireVisible, seesAllJobs } from '../record/visibility.js'
-import { valueChangesOf } from './value-changes.js'
+import { isPlainObject } from '../../forms/values/plain.js'
 
 /** Most variables that are listed one by one. */
 const MAX_VALUES = 1000
@@ -107,4 +108,33 @@ async function compareSteps(queries: Queries, id: number, otherId: number) {
 function secondsOf(node: { readonly start_time: number | null; readonly end_time: number | null } | null) {
   if (!node || node.start_time === null || node.end_time === null) return null
   return Math.max(0, node.end_time - node.start_time) / 1000
+}
+
+/** A value that differs between two objects. */
+export interface ValueChange {
+  /** The keys that lead to it. */
+  readonly path: readonly string[]
+  /** Which of the objects has it. `added`: only the first one has it. */
+  readonly change: 'added' | 'removed' | 'changed'
+  /** The value in the first object, and in the second one; null where it is missing. */
+  readonly value: unknown
+  readonly other: unknown
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+/**
+ * The differences between two objects, by key. If both values are objects, their keys are compared. Lists are compared
+ * as a whole.
+ */
+function valueChangesOf(one: Values, other: Values, path: readonly string[] = []): ValueChange[] {
+  const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])].sort()
+  return keys.flatMap((key): ValueChange[] => {
+    const [isInOne, isInOther] = [Object.hasOwn(one, key), Object.hasOwn(other, key)]
+    const here = { path: [...path, key], value: isInOne ? one[key] : null, other: isInOther ? other[key] : null }
+    if (!isInOther) return [{ ...here, change: 'added' }]
+    if (!isInOne) return [{ ...here, change: 'removed' }]
+    if (isPlainObject(here.value) && isPlainObject(here.other)) return valueChangesOf(here.value, here.other, here.path)
+    return isDeepStrictEqual(here.value, here.other) ? [] : [{ ...here, change: 'changed' }]
+  })
 }

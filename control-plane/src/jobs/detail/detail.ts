@@ -2,19 +2,20 @@ import type { Caller } from '../../auth/sessions/caller.js'
 import { type Clock, isoTime } from '../../time/clock.js'
 import { NotFoundError } from '../../errors.js'
 import { findStreams, findTransitions } from '../../store/jobs/job-details.js'
-import { findJob } from '../../store/jobs/jobs.js'
+import { findJob, type JobRow } from '../../store/jobs/jobs.js'
 import type { Courses } from '../course/courses.js'
 import type { Estimate } from '../course/estimate.js'
 import type { LaunchDependencies } from '../launch/launch.js'
-import { type OutputIndexes } from '../read/output-index.js'
+import type { OutputIndexes } from '../read/output-index.js'
 import { type JobReading, type OutputForm, readJob } from '../read/reading.js'
 import { jobStatusOf, isFinalStatus } from '../record/status.js'
 import { isSequence } from '../record/sequence-port.js'
 import { actionsOf } from './can.js'
 import type { Estimates } from './estimates.js'
-import { placeOf } from './place.js'
+import { placeOf, type Place } from './place.js'
 import { runsOn } from './runs-on.js'
-import { stagesOf } from './stages.js'
+import { findStages } from '../../store/jobs/job-stages.js'
+import type { Queries } from '../../store/store.js'
 
 /** What a page that shows one job needs of other parts. */
 export interface JobDetailDependencies {
@@ -88,4 +89,26 @@ export function shownEstimate(estimate: Estimate | null) {
     longest_seconds: seconds(longestMs),
     runs,
   }
+}
+
+/**
+ * Where a job was from its launch on, in order of time. An absence of its runner, `lost`, does not end the stage in
+ * which the job is. It begins with the last sign of life that was stored, because nobody knows more.
+ * @param place where the job is now
+ */
+async function stagesOf(queries: Queries, job: JobRow, place: Place | null) {
+  const rows = await findStages(queries, job.id)
+  const moves = rows.filter(({ state }) => state !== 'lost')
+  // An abandoned job may still be at its runner.
+  const end = job.dispatch === 'done' ? job.end_time : null
+  const stages = moves.map(({ state, since }, at) => ({ state, since, until: moves[at + 1]?.since ?? end }))
+  const claimed = moves.findLast(({ state }) => state === 'claimed')?.since ?? job.start_time
+  const absences = rows.filter(({ state }) => state === 'lost')
+  const seen = place?.state === 'lost' ? place.runner?.last_seen : null
+  if (seen) absences.push({ state: 'lost', since: Date.parse(seen), until: null })
+  // The runner may have taken the job after its last heartbeat.
+  const lost = absences.map((absence) => ({ ...absence, since: Math.max(absence.since, claimed) }))
+  return [...stages, ...lost]
+    .sort((one, other) => one.since - other.since)
+    .map(({ state, since, until }) => ({ state, since: isoTime(since), until: isoTime(until) }))
 }

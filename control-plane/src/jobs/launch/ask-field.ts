@@ -2,10 +2,9 @@ import type { Caller } from '../../auth/sessions/caller.js'
 import { ForbiddenError, NotFoundError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
 import { findPlaceholders } from '../../forms/values/placeholders.js'
-import { askerOf } from '../needs/asker.js'
+import { askerOf, type LaunchReading } from './launch-facts.js'
 import { requireShallow } from '../record/depth.js'
 import { userVariable } from './extravars.js'
-import type { LaunchReading } from './launch-facts.js'
 import { requireForm } from './may-launch.js'
 
 /** Asks for the value of one field, as pages of the product family do. */

@@ -1,17 +1,16 @@
 import type { Caller } from '../../auth/sessions/caller.js'
-import { ConflictError, type HoldfastError, TooManyError } from '../../errors.js'
+import { ConflictError, HoldfastError, TooManyError } from '../../errors.js'
 import type { ShownField, ShownForm } from '../../forms/check/shown-form.js'
 import type { ValidationError } from '../../forms/check/report.js'
-import { callerKeyOf } from '../needs/asker.js'
+import { callerKeyOf, type LaunchFacts, type LaunchReading, readLaunchFacts } from './launch-facts.js'
 import { requirePlace } from '../limits/places.js'
 import { maskValues } from '../secrets/masking.js'
 import { createSecretFinder } from '../../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets } from '../secrets/secret-values.js'
-import { shownVariables } from './shown-variables.js'
-import { type LaunchFacts, type LaunchReading, readLaunchFacts } from './launch-facts.js'
 import { secretsOfLaunch } from './launch-passwords.js'
 import type { LaunchRequest } from './launch-request.js'
 import { type LaunchPlan, planLaunch } from './plan-launch.js'
+import { playbookVariables, userVariable } from './extravars.js'
 
 /**
  * Most evaluations of one user at the same time. A page sends the next one when it has the answer to the one before.
@@ -146,4 +145,21 @@ function errorsFor(errors: readonly ValidationError[] | undefined, hide: Hide) {
   // The field itself says what it waits for.
   const own = (errors ?? []).filter(({ type }) => type !== 'waiting')
   return own.map(({ type, description }) => ({ type, description: hide(description) }))
+}
+
+/**
+ * The variables that a playbook would get from values that are not complete, or that are refused. Nobody runs anything
+ * with them: a page shows them to somebody who still fills in the form.
+ */
+function shownVariables({ launchable, check, caller, mode, request }: LaunchFacts): Record<string, unknown> {
+  const { form, planned } = launchable
+  const ofFields = mode === 'enforce' ? { ...request.earlier?.besides, ...check?.extravars } : request.extravars
+  const values = { ...ofFields, ansibleforms_user: userVariable(caller, form.userExtravars) }
+  if (planned) return values
+  try {
+    return playbookVariables(form, values, caller).extravars
+  } catch (error) {
+    if (error instanceof HoldfastError) return values
+    throw error
+  }
 }

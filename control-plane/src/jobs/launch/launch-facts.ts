@@ -10,8 +10,7 @@ import type { PlainObject } from '../../forms/values/plain.js'
 import type { Store } from '../../store/store.js'
 import type { Clock } from '../../time/clock.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
-import { askerOf } from '../needs/asker.js'
-import { credentialFieldsOf } from '../needs/credential-needs.js'
+import { credentialFieldsOf, mayUseCredential } from '../needs/credential-needs.js'
 import { type JobFacts, readCredentials } from '../needs/job-facts.js'
 import { requireShallow } from '../record/depth.js'
 import type { SequencePort } from '../record/sequence-port.js'
@@ -20,6 +19,7 @@ import { launchFiles } from './launch-files.js'
 import { type LaunchRequest, inOwnShape } from './launch-request.js'
 import { type SentValues, type ValueRules, modeOf, requireCheckable } from './launch-values.js'
 import { type Launchable, requireMayLaunch } from './may-launch.js'
+import type { Asker } from '../../sources/question.js'
 
 /** What reading the facts of a launch needs of other parts. */
 export interface LaunchReading extends ValueRules {
@@ -155,4 +155,14 @@ function refusalOf(check: () => void): HoldfastError | null {
     if (error instanceof HoldfastError) return error
     throw error
   }
+}
+
+/** The key of a person. People take turns, and all requests of one person share theirs. */
+export function callerKeyOf({ type, username }: Pick<Caller, 'type' | 'username'>): string {
+  return `${type}/${username}`
+}
+
+/** For whom the sources of a form are asked. */
+export function askerOf(caller: Caller): Pick<Asker, 'mayUse' | 'caller'> {
+  return { mayUse: mayUseCredential(caller), caller: callerKeyOf(caller) }
 }

@@ -3,7 +3,7 @@ import type { OpenSequence, SequenceKind } from '../kind.js'
 import { decideSteps } from './decide.js'
 import { type StepsPlan, planSteps, stepsPlanOf, stepVariables } from './plan.js'
 import { writeStepsOutput } from './output-lines.js'
-import { plannedSteps } from './planned-steps.js'
+import type { PlanNode } from '../../jobs/record/sequence-port.js'
 
 /** The kind of parent job that multistep forms make: child jobs one after the other. */
 export function createMultistep(forms: Pick<Forms, 'contextOf'>): SequenceKind {
@@ -38,4 +38,21 @@ function openSteps(plan: StepsPlan): OpenSequence {
     },
     writeOutput: (queries, jobId, event) => writeStepsOutput(queries, jobId, plan, event),
   }
+}
+
+/** The steps of a multistep job as a chain: each follows the one before, after a success only or after any end. */
+function plannedSteps({ steps }: StepsPlan): PlanNode[] {
+  return steps.map((step, index): PlanNode => {
+    const next = steps[index + 1]
+    const following = next === undefined ? [] : [next.name]
+    const isAfterAll = step.continue || next?.always === true
+    return {
+      identifier: step.name,
+      name: step.settings.playbook,
+      type: 'step',
+      links: { success: isAfterAll ? [] : following, failure: [], always: isAfterAll ? following : [] },
+      needsAllParents: false,
+      runners: [step.settings.runner],
+    }
+  })
 }

@@ -1,12 +1,12 @@
-import type { Credential } from '@holdfast/client'
+import type { Credential, Client } from '@holdfast/client'
 import { askedSecret, givenSecret } from '../../secret-input.js'
 import { printable } from '../../show/printable.js'
 import type { Column } from '../../show/table.js'
 import { act, named } from '../act.js'
 import { flag, text } from '../options.js'
 import { list, resource, sayWhatToChange, tell } from '../resource.js'
-import { credentialNamed } from './credential-named.js'
 import { fieldOptions, fieldsOf } from './fields.js'
+import { UnknownNameError } from '../../errors.js'
 
 const COLUMNS: readonly Column<Credential>[] = [
   { title: 'id', value: (credential) => credential.id, align: 'right' },
@@ -68,3 +68,17 @@ export const credentialCommands = resource('credentials', {
     which: ({ name }) => name,
   }),
 })
+
+/** Finds a credential by id or name. It must be one that can be changed over REST. @throws NotFoundError */
+async function credentialNamed(client: Client, idOrName: string): Promise<Credential & { id: number }> {
+  const { records } = await client.listCredentials()
+  const named = records.filter((credential) => credential.name === idOrName)
+  const found = [...named, ...records.filter((credential) => String(credential.id) === idOrName)]
+  const stored = found.find((credential) => credential.id !== null)
+  if (stored?.id !== null && stored?.id !== undefined) return { ...stored, id: stored.id }
+  throw new UnknownNameError(
+    found.length > 0
+      ? `The credential ${idOrName} is in credentials.yaml of the control plane; change it there.`
+      : `There is no credential with the id or name ${idOrName}; holdfast credential list shows them.`,
+  )
+}

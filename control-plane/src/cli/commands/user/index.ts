@@ -5,7 +5,7 @@ import { userName } from '../../show/user-name.js'
 import { act, type Command, named } from '../act.js'
 import { flag, setting, SEVERAL, text } from '../options.js'
 import { list, resource, sayWhatToChange } from '../resource.js'
-import { userNamed } from './find-user.js'
+import { UnknownNameError, UsageError } from '../../errors.js'
 
 const COLUMNS: readonly Column<User>[] = [
   { title: 'id', value: (user) => user.id, align: 'right' },
@@ -133,3 +133,20 @@ export const userCommands = resource('users', {
     ({ id }, name) => `Roles that name ${name} mean account ${id}.`,
   ),
 })
+
+/**
+ * Finds an account by its id, by its name, or by kind and name (`ldap/jane`).
+ * @throws NotFoundError when there is none, UsageError when there are several
+ */
+async function userNamed(client: Client, idOrName: string): Promise<User> {
+  const { records } = await client.listUsers()
+  const meant = records.filter(({ id, username, type }) =>
+    [String(id), username, `${type}/${username}`].includes(idOrName),
+  )
+  const [user] = meant
+  if (!user)
+    throw new UnknownNameError(`There is no user with the id or name ${idOrName}; holdfast user list shows them.`)
+  if (meant.length === 1) return user
+  const which = meant.map(({ id, type, username }) => `${id} (${type}/${username})`).join(', ')
+  throw new UsageError(`Several users are called ${idOrName}: ${which}. Give the id, or the kind and the name.`)
+}

@@ -6,7 +6,7 @@ import type { AgentConnection } from '../../socket/agent-connection.js'
 import type { HubDependencies } from '../hub-options.js'
 import { approvedNow } from '../join/decision.js'
 import type { KeyedQueue } from '@holdfast/host/queues'
-import type { Registry } from '../connections/registry.js'
+import type { Registry } from '../registry.js'
 import { type RunnerChanges, acceptCopy, change, moveRunner, removeRunner, requireSameKey } from './writes.js'
 
 /** A runner as an admin sees it: its row, and whether it is connected to a living node. */

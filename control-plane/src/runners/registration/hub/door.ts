@@ -9,8 +9,8 @@ import { newsIn, reportedStatus } from '../../socket/reported.js'
 import type { HubDependencies } from '../hub-options.js'
 import { type JoinDependencies, join } from '../join/join.js'
 import type { KeyedQueue } from '@holdfast/host/queues'
-import type { PresentConnections } from '../connections/present.js'
-import type { StatusWriter } from '../connections/status-writer.js'
+import type { PresentConnections } from '../present.js'
+import type { StatusWriter } from '../status-writer.js'
 
 /** What the door needs of other parts. */
 export interface DoorDependencies extends Omit<HubDependencies, 'limits' | 'nodes'>, JoinDependencies {

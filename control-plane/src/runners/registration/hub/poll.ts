@@ -11,7 +11,7 @@ import {
 import type { Store } from '../../../store/store.js'
 import type { AgentConnection } from '../../socket/agent-connection.js'
 import type { KeyedQueue } from '@holdfast/host/queues'
-import type { Registry } from '../connections/registry.js'
+import type { Registry } from '../registry.js'
 
 /** How often this node reads the rows of its connected runners, in milliseconds, to find what other nodes changed. */
 const POLL_MS = 2000

@@ -1,15 +1,16 @@
 import { type AgentConnection, TAKEN_OVER_TEXT } from '../../socket/agent-connection.js'
 import { type Nodes, isElsewhere } from '../../../nodes/nodes.js'
 import { isJoinTokenGood } from '../../../store/runners/join-tokens.js'
-import { findRunnerByFingerprint } from '../../../store/runners/runners.js'
+import { findRunnerByFingerprint, findApprovedAddresses } from '../../../store/runners/runners.js'
 import type { Admission } from '../../socket/admission.js'
 import type { HubLimits, HubDependencies } from '../hub-options.js'
 import { hashJoinToken } from './tokens.js'
 import { type JoinDecision, type JoinRequest, decideHello } from './decision.js'
-import type { KnownAddresses } from './known-addresses.js'
-import type { Registry } from '../connections/registry.js'
+import type { Registry } from '../registry.js'
 import type { Rivals } from './rivals.js'
 import type { Strangers } from '../../socket/strangers.js'
+import { networkOf } from '../../../auth/sessions/network.js'
+import type { Store } from '../../../store/store.js'
 
 /** What joining needs of other parts. */
 export interface JoinDependencies extends Pick<HubDependencies, 'store' | 'clock' | 'live' | 'log'> {
@@ -123,4 +124,23 @@ async function decide(deps: JoinDependencies, connection: AgentConnection, reque
 async function anyRival(deps: JoinDependencies, fingerprints: readonly string[], generation: number): Promise<boolean> {
   for (const fingerprint of fingerprints) if (await deps.rivals.answers({ fingerprint, generation })) return true
   return false
+}
+
+/**
+ * Network addresses from which approved runners came. Some places are kept for them when many unknown agents connect.
+ */
+export type KnownAddresses = ReturnType<typeof createKnownAddresses>
+
+/** Makes the list of addresses, empty until the first refresh. */
+export function createKnownAddresses(store: Store) {
+  let networks = new Set<string>()
+  return {
+    has: (network: string): boolean => networks.has(network),
+    /** An approved runner came from this address. */
+    note: (address: string): void => void networks.add(networkOf(address)),
+    /** Reads the addresses again. The old ones are used until that is done. */
+    async refresh(): Promise<void> {
+      networks = new Set((await findApprovedAddresses(store.read)).map(networkOf))
+    },
+  }
 }

@@ -3,7 +3,7 @@ import { deletePastRunsBefore } from '../../../store/jobs/orphans.js'
 import { deleteJoinTokensBefore } from '../../../store/runners/join-tokens.js'
 import { deleteLeftRequests, listWaitingRunners } from '../../../store/runners/runners.js'
 import type { Store } from '../../../store/store.js'
-import type { Registry } from '../connections/registry.js'
+import type { Registry } from '../registry.js'
 
 /**
  * How long a join token stays in the list after its time, in milliseconds. So admins can see for a while who joined by

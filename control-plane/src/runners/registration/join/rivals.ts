@@ -1,7 +1,7 @@
 import type { Nodes } from '../../../nodes/nodes.js'
 import { findRunnerByFingerprint } from '../../../store/runners/runners.js'
 import type { Store } from '../../../store/store.js'
-import type { Registry } from '../connections/registry.js'
+import type { Registry } from '../registry.js'
 
 /** How much longer to wait for another node than for the older process itself, in milliseconds. */
 const REPLY_MS = 1000

@@ -1,4 +1,4 @@
-import type { AgentConnection } from '../../socket/agent-connection.js'
+import type { AgentConnection } from '../socket/agent-connection.js'
 
 /** The connections of runners that were accepted, at most one for each key. */
 export type Registry = ReturnType<typeof createRegistry>

@@ -1,4 +1,4 @@
-import type { AgentConnection } from '../../socket/agent-connection.js'
+import type { AgentConnection } from '../socket/agent-connection.js'
 
 /**
  * Every connection that still exists on the network, and the timers of those whose hello has not come yet. A connection

@@ -1,8 +1,8 @@
 import { createSerialQueue } from '@holdfast/host/queues'
 import type { Logger } from 'pino'
-import { messageOf } from '../../../errors.js'
-import { type RunnerStatus, storeRunnerStatus } from '../../../store/runners/runner-status.js'
-import type { Store } from '../../../store/store.js'
+import { messageOf } from '../../errors.js'
+import { type RunnerStatus, storeRunnerStatus } from '../../store/runners/runner-status.js'
+import type { Store } from '../../store/store.js'
 
 /** How long statuses are collected before they are written together, in milliseconds. */
 const GATHER_MS = 1000
