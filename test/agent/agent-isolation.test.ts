@@ -213,7 +213,8 @@ describe('jobs with users of their own', () => {
     mkdirSync(join(setting.folder, 'roles/here/tasks'), { recursive: true })
     writeFileSync(join(setting.folder, 'roles/here/tasks/main.yml'), '[{debug: {msg: "a role of the host"}}]')
     // A list of users that only this agent and its jobs see.
-    const through = ['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /etc/passwd && exec "$@"', users]
+    const script = 'mount --bind "$0" /etc/passwd && exec setpriv --groups 4711 "$@"'
+    const through = ['unshare', '-m', 'sh', '-c', script, users]
     const agent = await setting.joinIsolated(
       {
         RTE_ISOLATION_USERS: 'holdfast-job-1..1',
