@@ -215,15 +215,6 @@ describe('computed fields', () => {
       f: '2026-03-04T05:06:07.000Z1772600767000',
     })
   })
-
-  test('a thousand fields in a row, each depending on the next', async () => {
-    const fields = Array.from({ length: 1000 }, (_, index) => ({
-      name: `f${index}`,
-      ...(index === 999 ? {} : { dependencies: [{ name: `f${index + 1}`, values: ['x'] }] }),
-    }))
-    const values = Object.fromEntries(fields.map((field) => [field.name, 'x']))
-    expect(Object.keys(await extravarsOf(fields, values))).toHaveLength(1000)
-  })
 })
 
 describe('the place in the extra variables', () => {
