@@ -44,4 +44,9 @@ test('the earlier encryption secret stays as long as something needs it, and is 
   held.move(LOOK_MS)
   await waitFor('the earlier secret to be forgotten', () => !isEarlierThere())
   expect((await call('POST', '/secret/encryption/rotate')).body).toMatchObject({ reencrypted: 1, unreadable: 0 })
+
+  // What nobody can open any more is counted, and left as it is.
+  await server.store.write('test.lost', (queries) => queries.updateTable('credential').set({ secret: old }).execute())
+  expect((await call('POST', '/secret/encryption/rotate')).body).toMatchObject({ reencrypted: 0, unreadable: 1 })
+  expect(await stored()).toEqual(old)
 })
