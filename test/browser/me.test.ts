@@ -35,6 +35,7 @@ const open = (path: string, at: Page = page) => at.goto(`${product.address}${pat
 const titleOfTime = (at: Page = page) => at.locator('time').first().getAttribute('title')
 
 test('all times are in the zone that somebody chooses, in every tab of the browser', async () => {
+  await open('/me')
   const zone = page.getByRole('combobox', { name: 'Time zone of all times' })
   expect(await zone.locator('option:checked').textContent()).toBe('As this browser: Asia/Tokyo')
   await expect.poll(() => titleOfTime()).toMatch(/GMT\+9$/)

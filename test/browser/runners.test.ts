@@ -56,6 +56,7 @@ const greet = (identity: AgentIdentity, from?: string, host = 'test-host') =>
   RawAgent.greet(product.address.replace(/^http/, 'ws') + SOCKET_PATH, identity, { host }, from)
 
 test('the name of a runner leads to its page: its facts, what runs there, and what ended there', async () => {
+  await open('/runners')
   await page.getByRole('link', { name: 'test-runner' }).click()
   await heading('test-runner').waitFor()
   await page.getByText('No job runs here.').waitFor()
