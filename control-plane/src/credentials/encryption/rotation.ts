@@ -110,10 +110,7 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
 }
 
 /** Encrypts again all values of one column that are still encrypted with an earlier secret. */
-async function passOver(
-  { store, box }: SecretRotationDependencies,
-  column: SealedColumn,
-): Promise<Reencryption> {
+async function passOver({ store, box }: SecretRotationDependencies, column: SealedColumn): Promise<Reencryption> {
   let [reencrypted, unreadable, after] = [0, 0, 0]
   for (;;) {
     const rows = await column.read(store.read, after, ROWS_AT_ONCE)

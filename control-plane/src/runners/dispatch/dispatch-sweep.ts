@@ -36,10 +36,10 @@ export interface DispatchSweepDependencies extends WaitingDependencies {
   readonly sessions: Map<number, JobSession>
 }
 
-/** The regular work of the dispatcher. It finds offers, aborts, waits and silence that nobody reported. */
-export type DispatchSweep = ReturnType<typeof createDispatchSweep>
-
-/** Makes the sweep. It does nothing until `sweep` is called. */
+/**
+ * Makes the regular work of the dispatcher. It finds offers, aborts, waits and silence that nobody reported. It does
+ * nothing until `sweep` is called.
+ */
 export function createDispatchSweep(dependencies: DispatchSweepDependencies) {
   const { store, nodes, sessions, lastSeen, serviceClock } = dependencies
   const isOnline = (runner: Runner) => sessions.has(runner.id) || isElsewhere(nodes, runner)
