@@ -68,6 +68,37 @@ test.skipIf(why !== null)(`an agent in another container ends no playbook that i
   }
 })
 
+/** What an agent is shown by a container, or after it was moved to another machine with all its processes (CRIU). */
+const SHOWN: Readonly<Record<string, (folder: string) => readonly string[]>> = {
+  'another boot id': (folder) => {
+    writeFileSync(join(folder, 'boot'), '11111111-2222-3333-4444-555555555555\n')
+    const mount = `mount --bind ${join(folder, 'boot')} /proc/sys/kernel/random/boot_id; exec "$@"`
+    return ['unshare', '--mount', 'sh', '-c', mount, 'sh']
+  },
+  'another time since the boot': () => ['unshare', '--time', '--boottime', '100000', '--fork', '--kill-child'],
+}
+
+test.skipIf(why !== null).each(Object.keys(SHOWN))(
+  `an agent that is shown %s ends no playbook${left}`,
+  async (shown) => {
+    const setting = await createSetting()
+    const { controlPlane, folder } = setting
+    const first = await setting.join()
+    const job = await offerWaiting(setting)
+    await first.kill()
+    const second = await setting.join({}, SHOWN[shown]?.(folder))
+    await second.logged('jobs taken up from the spool')
+    // The agent looks more than once: it may know only at its second look that something is not there.
+    const next = await offerWaiting(setting)
+    writeFileSync(join(folder, 'go'), '')
+    for (const one of [next, job]) {
+      const end = await exactEnd(controlPlane, one)
+      expect(end).toMatchObject({ cause: 'exited', exit_code: 0 })
+      expect(end.text).toContain('after')
+    }
+  },
+)
+
 function startedPathOf(statePath: string, { order }: StoredJob): string {
   return join(statePath, 'spool', 'jobs', `${order.job_id}-${order.run_id}`, 'started.json')
 }

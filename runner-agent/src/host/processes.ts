@@ -20,9 +20,11 @@ export type ProcessIdentity = v.InferOutput<typeof processIdentitySchema>
 /**
  *   runs     exactly this process is there
  *   gone     it is certain that it is not
+ *   other    another boot, or another process of that pid is shown. So it is gone, unless what is shown is not true: a
+ *            container may show another boot id, and a time namespace other start times
  *   unknown  it is, or was, in a PID namespace that cannot be looked into from here: nothing may be concluded
  */
-export type ProcessState = 'runs' | 'gone' | 'unknown'
+export type ProcessState = 'runs' | 'gone' | 'other' | 'unknown'
 
 /** The random id of the host's current boot. */
 export function readBootId(): string {
@@ -48,9 +50,11 @@ export function identifyProcess(pid: number): ProcessIdentity | null {
  */
 export function lookAtProcess(identity: ProcessIdentity): ProcessState {
   // A pid of another namespace is another process here, or none. That must not make its owner look gone.
-  if (!isOurs(identity)) return readBootId() === identity.boot_id ? 'unknown' : 'gone'
-  const isThere = startTicksOf(identity.pid) === identity.start_ticks && readBootId() === identity.boot_id
-  return isThere ? 'runs' : 'gone'
+  if (readBootId() !== identity.boot_id) return 'other'
+  if (!isOurs(identity)) return 'unknown'
+  const startTicks = startTicksOf(identity.pid)
+  if (startTicks === null) return 'gone'
+  return startTicks === identity.start_ticks ? 'runs' : 'other'
 }
 
 /** Sends a signal to exactly this process; false when it is gone, or cannot be reached from this PID namespace. */

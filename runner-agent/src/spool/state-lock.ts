@@ -82,7 +82,7 @@ async function takeSoon(statePath: string, folder: string, program: LockProgram)
     const lock = await takeKernelLock(statePath, program)
     if (lock !== 'held') return lock
     const holder = await newestHolder(folder)
-    const isGone = holder !== null && lookAtProcess(holder) === 'gone'
+    const isGone = holder !== null && ['gone', 'other'].includes(lookAtProcess(holder))
     if (!isGone || performance.now() >= until) throw new StateInUseError(describe(holder), statePath)
     await delay(LOOK_EVERY_MS)
   }

@@ -7,14 +7,18 @@ import { lookAtLocks, type LockProgram } from '../host/kernel-lock.js'
 const ASK_EVERY_MS = 5_000
 
 /**
- * Whether supervisors run, also those in another PID namespace (the container of an agent before this one): they cannot
- * be seen from here, but each holds a lock on its `started.json` for as long as it lives.
+ * Whether supervisors run, also those that cannot be seen from here: in another PID namespace (the container of an agent
+ * before this one), or because another boot id or other start times are shown. Each holds a lock on its `started.json`
+ * for as long as it lives.
  */
 export type SupervisorWatch = ReturnType<typeof createSupervisorWatch>
 
+/** Whether a supervisor runs; `unknown`: nothing may be concluded. */
+type SupervisorState = Exclude<ProcessState, 'other'>
+
 interface Stranger {
   readonly path: string
-  state: ProcessState
+  state: SupervisorState
   /** True when somebody looked at it after the last question. If nobody does, its job is over and it is not asked about. */
   isWanted: boolean
 }
@@ -56,7 +60,7 @@ export function createSupervisorWatch({ program, log }: { program: LockProgram; 
     timer.unref()
   }
 
-  const lookAtLock = (name: string, folder: JobFolder): ProcessState => {
+  const lookAtLock = (name: string, folder: JobFolder): SupervisorState => {
     const known = strangers.get(name)
     if (known?.state === 'gone') return 'gone'
     if (known) known.isWanted = true
@@ -70,16 +74,19 @@ export function createSupervisorWatch({ program, log }: { program: LockProgram; 
      * Never waits. `unknown` says that nothing may be concluded; a later look may tell more. What is `gone` stays gone.
      * @throws the system's error when `/proc` cannot be read now
      */
-    look(folder: JobFolder, started: Started): ProcessState {
+    look(folder: JobFolder, started: Started): SupervisorState {
       const state = lookAtProcess(started)
+      if (state === 'runs' || state === 'gone') return state
+      // The kernel lets go of a lock when its holder ends. That is stronger than any number that is shown.
+      if (started.locked === true) return lookAtLock(nameOf(started), folder)
       // On a file system without locks there is no lock that could tell.
-      return state !== 'unknown' || started.locked !== true ? state : lookAtLock(nameOf(started), folder)
+      return state === 'other' ? 'gone' : 'unknown'
     },
     /**
      * The same of a supervisor whose `started.json` does not say who it is: only the lock on it can tell. So a file
      * whose lock cannot be asked about stays `unknown`.
      */
-    lookAtTorn: (folder: JobFolder): ProcessState => lookAtLock(folder.key.runId, folder),
+    lookAtTorn: (folder: JobFolder): SupervisorState => lookAtLock(folder.key.runId, folder),
     close(): void {
       isClosed = true
       if (timer !== null) clearTimeout(timer)
