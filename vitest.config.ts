@@ -2,7 +2,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { InterfaceReporter } from './test/interface/reporter.js'
 import { threadsRunTheBuild } from './test/support/build-setup.js'
 import { FailureList } from './test/support/failure-list.js'
-import { LongestFirst } from './test/support/longest-first.js'
+import { EvenMix } from './test/support/even-mix.js'
 import { LEFT_OUT_OF_SHORT_RUN } from './test/support/short-share.js'
 
 export default defineConfig({
@@ -26,6 +26,6 @@ export default defineConfig({
     // One more than the processors of a small machine: many tests mostly wait. VITEST_MAX_WORKERS says otherwise.
     maxWorkers: 3,
     reporters: ['default', new InterfaceReporter(), new FailureList()],
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: EvenMix },
   },
 })
