@@ -12,8 +12,11 @@ const LOWER = process.env.SYSTEMD_ROOT ?? '/'
 /** The clone, as the machine sees it. */
 export const INSTALLED = '/opt/holdfast'
 
+/** Without the programs of this clone, which npx puts first: they would be taken for those of the packages. */
+const PATH = process.env.PATH?.split(':').filter((folder) => !folder.endsWith('node_modules/.bin'))
+
 /** What a shell of root has there. Certificates and proxies that this process was given are not those of the machine. */
-const ENVIRONMENT = { PATH: process.env.PATH, HOME: '/root', SHELL: '/bin/bash' }
+const ENVIRONMENT = { PATH: PATH?.join(':'), HOME: '/root', SHELL: '/bin/bash' }
 
 /**
  * Bash takes a socket at its input for a login from afar, and reads ~/.bashrc of whoever runs the tests. Node.js gives
