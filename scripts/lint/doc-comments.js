@@ -1,10 +1,8 @@
-// What eslint holds about exports: each has a doc comment, which says what it is for (CONTRIBUTING.md).
-import tseslint from 'typescript-eslint'
-
 const namesOf = (declaration) =>
   declaration.declarations?.map(({ id }) => id.name ?? 'this') ?? [declaration.id?.name ?? 'this']
 
-const docComments = {
+/** Each export has a doc comment, which says what it is for (CONTRIBUTING.md). */
+export const docComments = {
   create(context) {
     /** A type and a value, or the forms of a function, may share a name. One comment is enough for them. */
     const explained = new Set()
@@ -19,11 +17,3 @@ const docComments = {
     }
   },
 }
-
-export default tseslint.config({
-  files: ['control-plane/{src,client/src}/**/*.ts', 'protocol/{src,host/src}/**/*.ts', 'runner-agent/src/**/*.ts'],
-  ignores: ['**/*.gen.ts'],
-  languageOptions: { parser: tseslint.parser },
-  plugins: { docs: { rules: { comments: docComments } } },
-  rules: { 'docs/comments': 'error' },
-})

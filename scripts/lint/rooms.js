@@ -1,8 +1,7 @@
-// What eslint holds about rooms (docs/architecture.md). eslint.config.js has all of it; the test of these rules takes it alone.
+// The rules about rooms (docs/architecture.md).
 import { readFileSync } from 'node:fs'
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import tseslint from 'typescript-eslint'
 import { createLayerRules } from './layer-rules.js'
 import { moduleOf, readImporters, reaching } from './module-graph.js'
 
@@ -30,7 +29,8 @@ function imports(visit) {
   }
 }
 
-const layers = {
+/** A module imports only what stands below it. */
+export const layers = {
   create(context) {
     const file = pathOf(context)
     const report = (node, message) => {
@@ -50,9 +50,10 @@ const layers = {
   },
 }
 
-/** Read once for a run of eslint. */
+/** Read once for a run of the linter. */
 let importers
-const noCycles = {
+/** Modules do not import each other in a circle. */
+export const noCycles = {
   create(context) {
     const file = pathOf(context)
     let circle
@@ -65,10 +66,3 @@ const noCycles = {
     })
   },
 }
-
-export default tseslint.config({
-  files: ['**/*.{ts,tsx}'],
-  languageOptions: { parser: tseslint.parser },
-  plugins: { rooms: { rules: { layers, 'no-cycles': noCycles } } },
-  rules: { 'rooms/layers': 'error', 'rooms/no-cycles': 'error' },
-})
