@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -101,6 +101,14 @@ describe('runs of ansible-playbook', () => {
     expect(loop?.result?.['_items']).toEqual({ ok: 150, changed: 0, failed: 0, skipped: 0 })
     expect(loop?.result).not.toHaveProperty('results')
     expect(events.at(-2)).toMatchObject({ task: 'still well', result: { msg: 'fine' } })
+  })
+
+  it('have all events when only the report about them could not be written, and nobody says otherwise', async () => {
+    const job = await JobFolder.ofPlaybook(folder, [...local, 'simple.yml'])
+    await mkdir(job.file('callback.json'))
+    const end = await job.run()
+    expect(end).toMatchObject({ cause: 'exited', exit_code: 0, events: { plugin_seen: true } })
+    expect((await job.events()).length).toBeGreaterThan(2)
   })
 
   it('without the callback have whole output and say that no plugin was seen', async () => {

@@ -129,6 +129,8 @@ def _seal_events(job):
         end["length"], end["sha256"] = _read_until_known(lambda: hash_of_file(job.path("events.jsonl")))
     except OSError as error:
         problem = "events.jsonl could not be read: %s" % error.strerror
+    # Events are a stronger sign than a report that could not be written, such as on a full disk.
+    end["plugin_seen"] = end["plugin_seen"] or end["length"] > 0
     return end, problem
 
 

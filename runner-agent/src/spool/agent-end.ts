@@ -71,7 +71,8 @@ export async function agentEndOf(folder: JobFolder, known: KnownEnd, now: Date):
       sha256: events.sha256,
       dropped,
       errors,
-      plugin_seen: callback.kind !== 'absent',
+      // Events are a stronger sign than a report that could not be written, such as on a full disk.
+      plugin_seen: callback.kind !== 'absent' || events.length > 0,
     },
   }
 }
