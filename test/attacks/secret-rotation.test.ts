@@ -48,7 +48,8 @@ const secretOf = (name: string) => readFileSync(join(product.folder, 'persistent
 
 test('a new encryption secret encrypts everything anew; the old one opens nothing any more', async () => {
   const old = secretOf('encryption-secret')
-  expect(await product.admin.post('/secret/encryption/rotate')).toMatchObject({ reencrypted: 61, unreadable: 0 })
+  // The credentials, the secret of the target and the key of the service.
+  expect(await product.admin.post('/secret/encryption/rotate')).toMatchObject({ reencrypted: 62, unreadable: 0 })
   const next = secretOf('encryption-secret')
   expect(next).not.toBe(old)
   const rows = await readRows<{ name: string; secret: Buffer }>(product, 'select name, secret from credential')
