@@ -20,19 +20,27 @@ afterAll(() => server.close())
 const isEarlierThere = () => existsSync(join(server.folder, 'encryption-secret.previous'))
 
 async function stored(): Promise<Buffer> {
-  return (await server.store.read.selectFrom('credential').select('secret').executeTakeFirstOrThrow()).secret
+  const logins = server.store.read.selectFrom('credential').select('secret').where('name', '=', 'login')
+  return (await logins.executeTakeFirstOrThrow()).secret
 }
+
+const putBack = (secret: Buffer) =>
+  server.store.write('test.put', (queries) =>
+    queries.updateTable('credential').set({ secret }).where('name', '=', 'login').execute(),
+  )
 
 test('the earlier encryption secret stays as long as something needs it, and is then forgotten', async () => {
   const call = (method: string, path: string, json?: unknown) =>
     server.call(method, path, { token: server.admin, json })
-  expect((await call('POST', '/credential', { name: 'login', user: 'x', password: 'kept' })).status).toBe(200)
+  // More than a page of others comes before it. The key of the service is encrypted, too.
+  for (const name of [...Array.from({ length: 100 }, (_, number) => `other ${number}`), 'login'])
+    expect((await call('POST', '/credential', { name, user: 'x', password: 'kept' })).status).toBe(200)
   const old = await stored()
-  expect((await call('POST', '/secret/encryption/rotate')).body).toMatchObject({ reencrypted: 1, unreadable: 0 })
+  expect((await call('POST', '/secret/encryption/rotate')).body).toMatchObject({ reencrypted: 102, unreadable: 0 })
   expect(isEarlierThere()).toBe(true)
 
   // A slow request stores what it encrypted before the rotation.
-  await server.store.write('test.late', (queries) => queries.updateTable('credential').set({ secret: old }).execute())
+  await putBack(old)
   server.clock.move(SETTLE_MS)
   held.move(LOOK_MS)
   await waitFor('it to be encrypted anew', async () => !(await stored()).equals(old))
@@ -43,10 +51,10 @@ test('the earlier encryption secret stays as long as something needs it, and is 
   server.clock.move(SETTLE_MS)
   held.move(LOOK_MS)
   await waitFor('the earlier secret to be forgotten', () => !isEarlierThere())
-  expect((await call('POST', '/secret/encryption/rotate')).body).toMatchObject({ reencrypted: 1, unreadable: 0 })
+  expect((await call('POST', '/secret/encryption/rotate')).body).toMatchObject({ reencrypted: 102, unreadable: 0 })
 
   // What nobody can open any more is counted, and left as it is.
-  await server.store.write('test.lost', (queries) => queries.updateTable('credential').set({ secret: old }).execute())
+  await putBack(old)
   expect((await call('POST', '/secret/encryption/rotate')).body).toMatchObject({ reencrypted: 0, unreadable: 1 })
   expect(await stored()).toEqual(old)
 })
