@@ -38,7 +38,10 @@ test.each([
   let now = 100_000
   let isAlive = true
   const clock = { now: () => now }
-  const watch = createRunnerWatch({ store, clock, steady: clock, nodes: { isAlive: () => isAlive }, lostMs: 1000 })
+  // Two nodes look at the same time, and tell it once.
+  const watches = [0, 1].map(() =>
+    createRunnerWatch({ store, clock, steady: clock, nodes: { isAlive: () => isAlive }, lostMs: 1000 }),
+  )
   const change = (changes: { connected_node?: string | null; enabled?: 0 | 1 }) =>
     store.write('test', (queries) => queries.updateTable('runner').set(changes).execute())
   await store.write('test', (queries) => queries.deleteFrom('notification_event').execute())
@@ -51,7 +54,7 @@ test.each([
     else if (step === 'dead') isAlive = false
     else {
       now += Number(step)
-      await watch.look()
+      await Promise.all(watches.map((watch) => watch.look()))
     }
   }
   const rows = await store.read.selectFrom('notification_event').select('data').orderBy('id').execute()
