@@ -50,12 +50,14 @@ test.each<[rule: string, field: object, taken: unknown, refused: unknown]>([
   [
     'in',
     { type: 'expression', in: { field: 'list', description: 'd' }, editable: true, expression: '1' },
-    ['a'],
-    ['c'],
+    ['a', 'b'],
+    ['a', 'c'],
   ],
   ['notIn', { notIn: { field: 'list', description: 'd' } }, 'c', 'a'],
+  ['notIn', { type: 'yaml', notIn: { field: 'list', description: 'd' } }, ['c', 'd'], ['c', 'a']],
   ['sameAs', { sameAs: 'word' }, 'x', 'y'],
   ['sameAs', { sameAs: 'three' }, '3', '4'],
+  ['sameAs', { type: 'yaml', sameAs: 'list' }, ['a', 'b'], ['a', 'c']],
 ])('%s of %j takes %j and refuses %j', async (rule, field, taken, refused) => {
   covers('field.rules', 'field.checkbox')
   const ruled = rule === 'required' ? { ...field, required: true } : field
@@ -118,7 +120,11 @@ test.each<[Parameters<typeof isDateValue>[0], good: unknown[], bad: unknown[]]>(
   ['time', ['14:30', { hours: 23, minutes: 59 }], ['24:00', '1:30', { hours: 24, minutes: 0 }, { hours: 1 }]],
   ['month', ['2026-03', { month: 0, year: 2026 }], ['2026-13', { month: 12, year: 2026 }, { month: 1 }, null]],
   ['year', ['2026', 2026], ['26', 0, 20260, 2026.5, { year: 2026 }]],
-  ['week', ['2026-W53', [MONDAY, SUNDAY]], ['2026-W00', '2025-W53', [SUNDAY, MONDAY], [MONDAY], [MONDAY, MONDAY]]],
+  [
+    'week',
+    ['2026-W53', '2020-W53', [MONDAY, SUNDAY]],
+    ['2026-W00', '2025-W53', [SUNDAY, MONDAY], [MONDAY], [MONDAY, MONDAY]],
+  ],
   [null, ['2026-03-09'], ['14:30', '2026', {}, []]],
 ])('a date field of a %s takes %j and refuses %j', (dateType, good, bad) => {
   expect(good.filter((value) => !isDateValue(dateType, value))).toEqual([])
