@@ -27,6 +27,7 @@ beforeAll(async () => {
     '/records': { records: RECORDS },
     '/one': { id: 9007199254740993n.toString(), big: 1 },
     '/slow': (_asked, response) => slow.push(() => response.end('["late"]')),
+    '/later': (_asked, response) => void setTimeout(() => response.end('["later"]'), 2500),
     '/echo': ({ headers, method, body }, response) => response.end(JSON.stringify({ headers, method, body })),
     '/elsewhere': (_asked, response) => response.writeHead(302, { location: '/records' }).end(),
     '/broken': (_asked, response) => response.writeHead(503).end('secret words of the server'),
@@ -194,6 +195,16 @@ test('a user who types on cancels the earlier questions, and may ask again at on
   // The source was asked once, and is still asked.
   expect(slow).toHaveLength(1)
   slow.splice(0).forEach((answer) => answer())
+})
+
+test('a question that a page asks again after it went away goes on until its answer', async () => {
+  const fields = field('f', `fn.fnRestBasic('get','${source.url}/later')`)
+  await server.writeForm(
+    'later.yaml',
+    `name: later\ntype: ansible\nplaybook: x.yml\nroles: [public]\nfields:\n${fields}`,
+  )
+  await evaluate('later', {}, { wait: 0 })
+  expect((await evaluate('later', {})).f).toMatchObject({ value: ['later'] })
 })
 
 describe('fn.fnRest…', () => {
