@@ -31,6 +31,19 @@ describe('following a job', () => {
     expect(stderr).toBe('Job 1 ended success after 3.40 s\n')
   })
 
+  // No event tells of it. A stream that is silent for 45 s would be left, and the job read again.
+  it('notices an end that came just before the live stream', { timeout: 40_000 }, async () => {
+    const job = service.addJob()
+    service.override = ({ path }) => {
+      if (path !== '/events') return null
+      const wasRead = service.seen.some((one) => one.path === '/job/1/output')
+      if (!wasRead) return { status: 503, body: { error: 'Not now', code: 'x' } }
+      job.status = 'success'
+      return null
+    }
+    expect((await person.run(['job', 'follow', '1'])).code).toBe(0)
+  })
+
   it('writes plain text also when pieces end inside of characters and colours', async () => {
     const whole = Buffer.from(`${RED}ä漢字${OFF} end\n`)
     const job = service.addJob()
