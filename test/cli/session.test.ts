@@ -102,12 +102,14 @@ describe('the access token', () => {
     expect(stderr).toContain(`The session of admin at ${service.address} is over.`)
   })
 
-  it('is kept when the server cannot answer while it is renewed', async () => {
+  it.each([
+    [503, 3],
+    [429, 5],
+  ])('is kept when the server answers %i while it is renewed', async (status, expected) => {
     await logIn()
     service.expireTokens()
-    service.override = ({ path }) =>
-      path === '/token' ? { status: 503, body: { error: 'The service is stopping', code: 'stopping' } } : null
-    expect((await person.run(['job', 'list'])).code).toBe(3)
+    service.override = ({ path }) => (path === '/token' ? { status, body: { error: 'Not now', code: 'x' } } : null)
+    expect((await person.run(['job', 'list'])).code).toBe(expected)
     service.override = null
     expect((await person.run(['job', 'list'])).code).toBe(0)
   })
