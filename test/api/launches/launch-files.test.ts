@@ -192,6 +192,7 @@ describe('clean-up', () => {
   test('complete and partial files without a row are removed after a day; other files stay', async () => {
     const folder = join(server.folder, 'uploads')
     for (const name of ['ab'.repeat(16), `${'cd'.repeat(16)}.part`, 'notes.txt']) writeFileSync(join(folder, name), 'x')
+    server.clock.move(DAY_MS / 2)
     await server.parts.uploads.sweeper.sweep()
     expect(files()).toHaveLength(3)
     server.clock.move(DAY_MS + 60_000)
