@@ -23,6 +23,7 @@ const FORMS = {
   'limits.yaml': form('Short', 'timeout: 30s'),
   'queue.yaml': form('Queued', 'concurrency: {group: deploy, limit: 2}'),
   'refuse.yaml': form('Refused', 'concurrency: {group: deploy, limit: 2, on: refuse}'),
+  'wide.yaml': form('Wide', 'concurrency: {group: deploy, limit: 3}'),
   'one.yaml': form('Approved', 'concurrency: {group: approved, limit: 1}\napproval: {roles: [admin]}'),
   'steps.yaml': `
 name: Steps
@@ -216,6 +217,15 @@ describe('concurrency', () => {
     const taken = await launch('Refused')
     expect(await dispatches([taken])).toEqual(['queued'])
     await end(taken)
+  })
+
+  test('no job overtakes an older one whose form allows fewer places', async () => {
+    const jobs = [await launch('Queued'), await launch('Queued'), await launch('Queued'), await launch('Wide')]
+    expect(await dispatches(jobs)).toEqual(['queued', 'queued', 'parked', 'parked'])
+    await end(jobs[0] ?? 0)
+    await nodeLimits().look()
+    expect(await dispatches(jobs)).toEqual(['done', 'queued', 'queued', 'queued'])
+    for (const id of jobs.slice(1)) await end(id)
   })
 
   test('however many launches and nodes race for the places, the limit holds and no job is forgotten', async () => {
