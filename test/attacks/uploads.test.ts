@@ -129,7 +129,7 @@ describe('quotas', () => {
     await waitFor('it to be claimed', async () => (await claims()).length === 1)
     const refused = await send(server, body(2 * MIB), token)
     expect([refused.status, refused.body.code]).toEqual([413, 'upload_quota'])
-    expect((await send(server, body(2 * MIB), server.admin)).status).toBe(200)
+    expect((await send(server, body(4 * MIB), server.admin)).status).toBe(200)
     underWay.request.destroy()
     await waitFor('its room to be given back', async () => (await claims()).length === 0)
     expect((await send(server, body(2 * MIB), token)).status).toBe(200)
