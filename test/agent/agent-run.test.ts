@@ -187,7 +187,11 @@ describe('files', () => {
   test('a full cache loses no file of a job that still waits for others of its files', async () => {
     const { controlPlane, join: joinApp } = await createSetting()
     await joinApp({ RTE_CACHE_MB: '1' })
-    const folder = (name: string) => ({ 'site.yml': play(say(name)), [`${name}.bin`]: name.repeat(100_000) })
+    const folder = (name: string) => ({
+      'site.yml': play(say(name)),
+      shared: 'both jobs have it',
+      [`${name}.bin`]: name.repeat(100_000),
+    })
     const late = Buffer.from('it comes late')
     const waiting = publish(controlPlane, { ...folder('waiting'), late: late.toString() })
     controlPlane.late.add(sha256Of(late))
