@@ -39,6 +39,8 @@ playbook: ${playbook}
 approval: {message: Look, roles: []}
 fields: []
 `
+/** Of the forms that say so, one job runs at once. */
+const ALONE = 'concurrency: {group: deploy, limit: 1}\n'
 
 let product: Product
 let gateFile: string
@@ -46,7 +48,8 @@ let gateFile: string
 beforeAll(async () => {
   product = await startProduct({
     forms: {
-      'deploy.yml': form('deploy'),
+      'deploy.yml': `${form('deploy')}${ALONE}`,
+      'beside.yml': `${form('beside', 'beside.yml').replace(/approval: .*\n/, '')}${ALONE}`,
       'edited.yml': form('edited'),
       'steps.yml': `name: steps
 type: multistep
@@ -63,6 +66,7 @@ steps: [{name: first, type: ansible, playbook: gate.yml}, {name: second, type: a
     },
     playbooks: {
       'deploy.yml': play('as approved'),
+      'beside.yml': play('beside'),
       'outer/a.yml': play('a'),
       'inner/x.yml': play('as approved'),
       'inner/evil.yml': play('nobody approved this'),
@@ -148,6 +152,8 @@ test('a playbook that is changed after the approval, while the job waits for its
   expect(waiting.output).toContain('[WARNING]: The playbook folder changed after the approval')
   expect(waiting.output).not.toContain('nobody approved this')
   expect(waiting.approval).toMatchObject({ state: 'waiting', forced: false })
+  // While it waits, it keeps no job of its group waiting.
+  expect(await product.waitForEnd(await product.launch('beside'))).toMatchObject({ status: 'success' })
   writePlaybook(play('as approved'))
   expect((await approve(id)).status).toBe(409)
   expect((await approve(id, '?force=true')).status).toBe(200)
