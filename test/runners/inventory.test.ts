@@ -298,7 +298,10 @@ describe('what admins decide', () => {
     const { all } = actions()
     await note({ reason: 'other_runner' })
     await expect(all.decide(runner.id, RUN, 'adopt', 'ann')).rejects.toMatchObject({ code: 'orphan_of_another' })
-    await all.decide(runner.id, RUN, 'forget', 'ann')
+    for (const decision of ['end', 'forget'] as const) {
+      await all.decide(runner.id, RUN, decision, 'ann')
+      expect((await listOrphans(store.read)).map((one) => one.decision)).toEqual([decision])
+    }
     await note({ run_id: OTHER_RUN })
     await all.decide(runner.id, OTHER_RUN, 'adopt', 'ann')
     expect((await listOrphans(store.read)).map(({ decision }) => decision)).toEqual(['forget', 'adopt'])
