@@ -229,11 +229,12 @@ describe('whom a runner trusts', () => {
     expect(trustFile(setting)).toMatchObject({ fingerprint: TRUSTED, how: 'setting', given: TRUSTED })
   })
 
-  test('is whom `holdfast-runner trust` names, with the agent running or not', async () => {
+  test('is whom `holdfast-runner trust` names, with the agent running or not, also over an older setting', async () => {
     const setting = await createSetting()
     const { controlPlane, statePath } = setting
     const environment = { RTE_STATE_PATH: statePath }
-    const agent = await setting.join()
+    const settings = { RTE_SERVICE_FINGERPRINT: TRUSTED }
+    const agent = await setting.join(settings)
     controlPlane.service = newServiceIdentity()
     controlPlane.cut()
     const { shown = '' } = (await agent.logged('shows another key')) as { shown?: string }
@@ -245,8 +246,9 @@ describe('whom a runner trusts', () => {
     })
     await controlPlane.isConnected()
     await agent.kill()
+    await (await setting.join(settings)).kill()
     await AgentProcess.command(['trust', '--fingerprint', TRUSTED], environment)
-    await setting.start().logged('shows another key')
+    await setting.start(settings).logged('shows another key')
   })
 
   test('is nobody while the file cannot be read', async () => {
