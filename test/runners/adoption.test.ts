@@ -182,17 +182,22 @@ test('a job may be described only on a connection that has listed it, and only u
   ])
   await expect(orphans.take(described({ job_id: 8, run_id: 'd'.repeat(32) }))).rejects.toMatchObject(notYours)
 
-  // It waits for an admin, who has it adopted: then the agent describes it once more.
+  // It waits for an admin, who ends it, but then has it adopted: then the agent describes it once more.
   await orphans.take(described({ description: null }))
   expect([sent.map(({ type }) => type), resumed]).toEqual([['resume'], []])
-  await store.write('test', (queries) =>
-    decideOrphan(queries, { runnerId: runner.runnerId, runId: RUN }, 'adopt', 'ann'),
-  )
-  await orphans.carryOut()
-  await orphans.carryOut()
-  expect(sent.slice(1)).toEqual([{ type: 'adopt', job_id: 7, run_id: RUN }])
+  for (const decision of ['end', 'adopt'] as const) {
+    await store.write('test', (queries) =>
+      decideOrphan(queries, { runnerId: runner.runnerId, runId: RUN }, decision, 'ann'),
+    )
+    await orphans.carryOut()
+    await orphans.carryOut()
+  }
+  expect(sent.slice(1)).toEqual([
+    { type: 'abort', job_id: 7, run_id: RUN },
+    { type: 'adopt', job_id: 7, run_id: RUN },
+  ])
   await orphans.take(described())
-  expect([resumed.length, sent.length]).toEqual([1, 3])
+  expect([resumed.length, sent.length]).toEqual([1, 4])
   await expect(orphans.take(described())).rejects.toMatchObject(notYours)
   expect(new Set(changed)).toEqual(new Set(['runners', 'jobs']))
 })
