@@ -3,7 +3,7 @@ import { newsIn } from '../../control-plane/src/runners/socket/reported.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { RawAgent, newIdentity, restarted } from '../support/raw-agent.js'
 
 let fixture: HubFixture | null = null
 
@@ -191,7 +191,7 @@ describe('heartbeat', () => {
 
 describe('status', () => {
   test('is stored with the skew of the clocks, and the session learns of a changed capacity', async () => {
-    const { approved, byName, sessions } = await start()
+    const { approved, byName, sessions, url } = await start()
     const agent = await approved('edge-1')
     agent.status({ running_jobs: 3, max_jobs: 4, draining: true, spool_bytes: 99, clock: Date.now() + 3_600_000 })
     const { runner } = await waitFor('the status', async () => {
@@ -201,6 +201,14 @@ describe('status', () => {
     expect(runner).toMatchObject({ runningJobs: 3, agentMaxJobs: 4, draining: true, spoolBytes: 99 })
     expect(Math.abs(runner.clockSkewMs - 3_600_000)).toBeLessThan(30_000)
     expect(sessions[0]?.capacities.at(-1)).toEqual({ enabled: true, draining: true, maxJobs: 4 })
+
+    // The agent drains until it is started anew, whatever becomes of its connection.
+    await agent.leave()
+    const again = await RawAgent.join(url, agent.identity)
+    expect((await byName('edge-1')).runner.draining).toBe(true)
+    await again.leave()
+    await RawAgent.join(url, restarted(agent.identity))
+    expect((await byName('edge-1')).runner.draining).toBe(false)
   })
 
   test('a thousand of them are stored in a few writes, and heartbeats without changes announce nothing', async () => {
