@@ -22,6 +22,7 @@ ${more}
 const FORMS = {
   'limits.yaml': form('Short', 'timeout: 30s'),
   'queue.yaml': form('Queued', 'concurrency: {group: deploy, limit: 2}'),
+  'alone.yaml': form('Alone', 'concurrency: {group: deploy, limit: 1}'),
   'refuse.yaml': form('Refused', 'concurrency: {group: deploy, limit: 2, on: refuse}'),
   'wide.yaml': form('Wide', 'concurrency: {group: deploy, limit: 3}'),
   'one.yaml': form('Approved', 'concurrency: {group: approved, limit: 1}\napproval: {roles: [admin]}'),
@@ -243,6 +244,17 @@ describe('concurrency', () => {
       await Promise.all(nodes.map((node) => node.look()))
     }
     expect(order).toEqual(jobs)
+  })
+
+  test('a job that needs more of the group for itself is not overtaken by those behind it', async () => {
+    const limits = nodeLimits()
+    const [first, alone, last] = [await launch('Queued'), await launch('Alone'), await launch('Queued')]
+    const have = async () => (await Promise.all([alone, last].map(rowOf))).map((row) => row.has_place)
+    expect(await have()).toEqual([0, 0])
+    await end(first)
+    await limits.look()
+    expect(await have()).toEqual([1, 1])
+    for (const id of [alone, last]) await end(id)
   })
 
   test('a job that waits for its approval has no place, and waits for one when it is approved', async () => {
