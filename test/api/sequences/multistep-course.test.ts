@@ -27,7 +27,10 @@ const form = (name: string, steps: object[], more: object = {}) =>
   })
 const FORMS = {
   'two.yml': form('two', [step('one'), step('two')]),
-  'ask.yml': form('ask', [step('one'), step('two', { approval }), step('three', { approval: { roles: ['ops'] } })]),
+  // It keeps the only place of its group while a step waits.
+  'ask.yml': form('ask', [step('one'), step('two', { approval }), step('three', { approval: { roles: ['ops'] } })], {
+    concurrency: { group: 'ask', limit: 1 },
+  }),
   'both.yml': form('both', [step('one', { approval }), step('two', { always: true })], {
     approval: { roles: ['ops'] },
   }),
