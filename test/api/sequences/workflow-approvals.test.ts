@@ -76,8 +76,8 @@ describe('approvals', () => {
     expect((await endOf(id)).status).toBe('success')
   })
 
-  write('handled', { ok: { approval: asks, failure: ['tidy'], success: ['b'] }, tidy: {}, b: {} })
-  it('after a rejection with a failure link the workflow goes on', async () => {
+  write('handled', { ok: { approval: asks, timeout: 3600, failure: ['tidy'], success: ['b'] }, tidy: {}, b: {} })
+  it('after a rejection in time with a failure link the workflow goes on', async () => {
     covers('workflow.refusal')
     const id = await launch('handled')
     await inStatus(id, 'approve')
