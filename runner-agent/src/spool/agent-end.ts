@@ -143,5 +143,8 @@ async function withRoom<Result>(folder: JobFolder, write: () => Promise<Result>)
 /** True when nobody works in the work folder: nothing was started, or it is known how it ended. */
 function isRoomFree(folder: JobFolder): boolean {
   const started = folder.started()
-  return started.kind === 'absent' || (started.kind === 'present' && lookAtProcess(started.content) === 'gone')
+  return (
+    started.kind === 'absent' ||
+    (started.kind === 'present' && ['gone', 'other'].includes(lookAtProcess(started.content)))
+  )
 }

@@ -56,10 +56,10 @@ describe('the name of a process', () => {
   test.each([
     [{}, 'runs'],
     [{ pid_namespace: undefined }, 'runs'],
-    [{ start_ticks: 1 }, 'gone'],
-    [{ boot_id: 'another' }, 'gone'],
+    [{ start_ticks: 1 }, 'other'],
+    [{ boot_id: 'another' }, 'other'],
     [{ pid_namespace: 'pid:[1]' }, 'unknown'],
-    [{ pid_namespace: 'pid:[1]', boot_id: 'another' }, 'gone'],
+    [{ pid_namespace: 'pid:[1]', boot_id: 'another' }, 'other'],
   ])('with %j is of one that is %s, and only one that runs gets a signal', async (more, state) => {
     const child = await processOf()
     const isEnded = once(child, 'exit')
