@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { tryKill } from './processes-of-folder.js'
 import { TEST_CERTIFICATE } from './test-certificate.js'
 import { waitFor } from './wait.js'
 
@@ -74,8 +75,10 @@ export async function startPostgres(
     async kill() {
       if (!server) return
       const ended = once(server, 'exit')
-      // The others of its group work for it, and would go on for a while.
+      // Those that work for it would go on for a while, and could still answer. Each has a process group of its own.
+      const workers = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ')
       process.kill(-(server.pid ?? 0), 'SIGKILL')
+      for (const pid of workers.filter((word) => word !== '')) tryKill(Number(pid))
       await ended
       server = null
     },

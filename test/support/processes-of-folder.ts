@@ -17,7 +17,8 @@ export async function killProcessesOfFolder(folder: string): Promise<void> {
   })
 }
 
-function tryKill(pid: number): void {
+/** Ends a process that may be gone already. */
+export function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
