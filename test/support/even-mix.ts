@@ -2,7 +2,7 @@ import { relative, sep } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Folders whose files mostly wait, for programs, faults or browsers. Those that take longest come first. */
-const WAITING_FOLDERS = ['systemd', 'chaos', 'scripts', 'agent', 'e2e', 'browser']
+const WAITING_FOLDERS = ['systemd', 'chaos', 'scripts', 'agent', 'nodes', 'e2e', 'releases', 'browser']
 /** The files that wait begin in this share of the run. A long one that begins last would keep all others waiting. */
 const WAITING_SHARE = 0.8
 
