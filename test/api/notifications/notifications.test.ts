@@ -310,24 +310,26 @@ describe('targets', () => {
     expect((await asAdmin('POST', '/notification-target', wish)).status).toBe(409)
     const id = Number(made.body.id)
     const changed = await asAdmin('PUT', `/notification-target/${id}`, {
-      events: ['runner.lost'],
+      events: ['job.ended'],
       enabled: false,
       secret: 'CANARY-of-a-target',
       url: `${receiver.url}/flaky`,
     })
-    expect(changed.body).toMatchObject({ events: ['runner.lost'], enabled: false, url: `${receiver.url}/flaky` })
+    expect(changed.body).toMatchObject({ events: ['job.ended'], enabled: false, url: `${receiver.url}/flaky` })
     expect(changed.text).not.toContain('CANARY')
     isBroken = false
     expect((await asAdmin('POST', `/notification-target/${id}/test`)).body).toMatchObject({ state: 'sent' })
-    // One that is turned off is told of nothing.
-    const job = await endedJob()
-    await look()
-    expect(about(job)).toEqual([])
     const asked = receiver.asked.at(-1)
     const [, time] = /^t=(\d+),/.exec(String(asked?.headers['x-holdfast-signature'])) ?? []
     const expected = createHmac('sha256', 'CANARY-of-a-target').update(`${String(time)}.${asked?.body ?? ''}`)
     expect(asked?.headers['x-holdfast-signature']).toBe(`t=${String(time)},v1=${expected.digest('hex')}`)
     expect(log.join('')).not.toContain('CANARY')
+    // One that is turned off is told of nothing, also when others are told.
+    const other = await makeTarget('/good', ['job.ended'])
+    const job = await endedJob()
+    await look()
+    expect(await records(`job=${job}`)).toMatchObject([{ recipient: 'good job.ended' }])
+    await removeTarget(other)
     expect((await removeTarget(id)).status).toBe(200)
     expect((await removeTarget(id)).status).toBe(404)
   })
