@@ -194,7 +194,7 @@ describe('what is sent elsewhere', () => {
   }
   const chainAll = async (count: number) => {
     await server.store.write('test', async (queries) => {
-      const name = 'a\u001b]52;c;eA==\u0007\u009b2J\u202eb\nc'
+      const name = 'a\u001b]52;c;eA==\u0007\u009b2J\u202eb\nç'
       await insertAudit(queries, { ...ENTRY, object: { kind: 'x', id: null, name }, time: 1, status: 200 })
     })
     await add(count)
