@@ -44,10 +44,14 @@ describe('following a job', () => {
     expect((await person.run(['job', 'follow', '1'])).code).toBe(0)
   })
 
-  it('writes plain text also when pieces end inside of characters and colours', async () => {
+  it.each([
+    ['writes plain text', [], 'ä漢字 end\n'],
+    ['prints plain text as JSON', ['--json'], 'ä漢字 end\n'],
+    ['prints colours as JSON', ['--json', '--color'], `${RED}ä漢字${OFF} end\n`],
+  ])('%s also when pieces end inside of characters and colours', async (_what, options, shown) => {
     const whole = Buffer.from(`${RED}ä漢字${OFF} end\n`)
     const job = service.addJob()
-    const cli = person.start(['job', 'follow', '1'])
+    const cli = person.start(['job', 'follow', '1', ...options])
     await waitFor('the live stream', () => service.openStreams() === 1)
     for (const byte of whole) {
       const asked = service.seen.length
@@ -55,7 +59,9 @@ describe('following a job', () => {
       await waitFor('the client to read', () => service.seen.length > asked)
     }
     service.end(job, 'success')
-    expect((await cli.ended).stdout).toBe('ä漢字 end\n')
+    const { stdout } = await cli.ended
+    const textOf = (line: string) => (JSON.parse(line) as { text?: string }).text ?? ''
+    expect(options.length === 0 ? stdout : stdout.trim().split('\n').map(textOf).join('')).toBe(shown)
   })
 
   it('keeps the bytes as they are with --color', async () => {
@@ -73,6 +79,15 @@ describe('following a job', () => {
     const output = Buffer.from('0123456789abcde\n'.repeat(200_000))
     service.addJob({ output, status: 'success' })
     expect((await person.run(['job', 'follow', '1'])).stdout === output.toString()).toBe(true)
+  })
+
+  it('ends where an answer says another length than it has', async () => {
+    service.addJob({ output: Buffer.from('whole\n') })
+    service.override = ({ path }) =>
+      path === '/job/1/output' ? { status: 200, body: 'cut', headers: { 'x-next-offset': '6' } } : null
+    const { code, stdout, stderr } = await person.run(['job', 'follow', '1'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('Is a proxy changing its answers?')
   })
 
   it.each(['the job', 'its output'])(
