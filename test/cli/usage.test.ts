@@ -32,6 +32,12 @@ describe('a wrong command line ends with exit code 2 and one sentence', () => {
     ['an -e without a value', ['job', 'launch', 'f', '-e', 'x'], 'give key=value'],
     ['an -e with broken JSON', ['job', 'launch', 'f', '-e', '{"a"'], 'is not JSON'],
     ['an -e file that does not exist', ['job', 'launch', 'f', '-e', '@/nowhere.yml'], 'cannot be read'],
+    ['a --file without its field', ['job', 'launch', 'f', '--file', process.execPath], 'give field=path'],
+    [
+      'two files for one field',
+      ['job', 'launch', 'f', ...['a', 'b', 'a'].flatMap((field) => ['--file', `${field}=${process.execPath}`])],
+      'the field is given twice',
+    ],
     ['a setting of the wrong kind', ['serve', '--port', 'http'], 'PORT: must be a whole number'],
     ['a setting with an unknown value', ['serve', '--log-level', 'loud'], 'LOG_LEVEL: must be one of'],
     ['a setting that does not exist', ['serve', '--prot', '80'], 'Unknown argument'],
