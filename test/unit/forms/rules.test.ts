@@ -114,6 +114,8 @@ test('a pattern that would run for ever is stopped and refused, and the rest is 
 })
 
 const [MONDAY, SUNDAY] = ['2026-03-02T00:00:00.000Z', '2026-03-08T23:59:59.999Z']
+/** A week that is an hour longer: the clocks are set back. */
+const OF_AUTUMN = ['2026-10-18T22:00:00.000Z', '2026-10-25T22:59:59.999Z']
 test.each<[Parameters<typeof isDateValue>[0], good: unknown[], bad: unknown[]]>([
   ['date', ['2024-02-29', '2026-03-09T11:22:33.444Z'], ['2026-02-29', '2026-3-9', '09.03.2026', 20260309]],
   ['datetime', ['2026-03-09 14:00', '2026-03-09T14:00:00+01:00'], ['2026-03-09', '2026-02-30T14:00:00']],
@@ -122,8 +124,8 @@ test.each<[Parameters<typeof isDateValue>[0], good: unknown[], bad: unknown[]]>(
   ['year', ['2026', 2026], ['26', 0, 20260, 2026.5, { year: 2026 }]],
   [
     'week',
-    ['2026-W53', '2020-W53', [MONDAY, SUNDAY]],
-    ['2026-W00', '2025-W53', [SUNDAY, MONDAY], [MONDAY], [MONDAY, MONDAY]],
+    ['2026-W53', '2020-W53', [MONDAY, SUNDAY], OF_AUTUMN],
+    ['2026-W00', '2025-W53', [SUNDAY, MONDAY], [MONDAY], [MONDAY, MONDAY], [MONDAY, OF_AUTUMN[1]]],
   ],
   [null, ['2026-03-09'], ['14:30', '2026', {}, []]],
 ])('a date field of a %s takes %j and refuses %j', (dateType, good, bad) => {
