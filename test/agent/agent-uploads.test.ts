@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JobOrder, JobUpload } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
@@ -169,6 +169,19 @@ describe('a transfer that is cut', () => {
     letGo(setting)
     expect((await exactEnd(controlPlane, job)).text).toContain(sha256Of(content))
     expect(controlPlane.uploadsWanted.map(({ offset }) => offset)).toEqual([0, MIB, 0])
+  })
+
+  test('goes at a start of the agent when no job has asked for it for days', async () => {
+    const setting = await createSetting()
+    const folder = uploadCache(setting)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    for (const [name, hours] of Object.entries({ fresh: 1, old: 72 })) {
+      writeFileSync(join(folder, name), 'a part')
+      const seconds = Date.now() / 1000 - hours * 3600
+      utimesSync(join(folder, name), seconds, seconds)
+    }
+    await setting.join()
+    expect(readdirSync(folder)).toEqual(['fresh'])
   })
 
   test('by an abort leaves nothing', async () => {
