@@ -252,11 +252,14 @@ describe('a restored database', () => {
     expect(await product.admin.get('/audit?action=runner.orphans.adopt')).toMatchObject({
       records: [{ object: { kind: 'runner', id: String(one?.runner_id), name: 'test-runner' }, status: 200 }],
     })
-    for (const gate of LOAD.gates) adopted.truth.openGate(gate)
     const [job] = await waitFor('the job to be adopted', async () => {
       const jobs = await jobsOf(product)
       return jobs.length > 0 ? jobs : null
     })
+    // The next process of the agent knows, too, whose it is now.
+    await product.agent.stop('SIGKILL')
+    product.startAgent()
+    for (const gate of LOAD.gates) adopted.truth.openGate(gate)
     expect(await product.waitForEnd(job?.id ?? 0)).toMatchObject({ status: 'success', user: 'admin' })
     await expectExactly(product, job?.id ?? 0, adopted.truth)
     // The right one comes back: what nobody took over is its, as it was.
