@@ -174,12 +174,16 @@ describe('files', () => {
     expect(controlPlane.wanted).toEqual([sha256])
   })
 
-  test('a cache that somebody has emptied meanwhile is filled again', async () => {
+  test('a cache that somebody has changed or emptied meanwhile is filled again', async () => {
     const { controlPlane, statePath, join: joinApp } = await createSetting()
     await joinApp()
-    const manifest = publish(controlPlane, { 'site.yml': play(say('hello')) })
+    const site = play(say('hello'))
+    const manifest = publish(controlPlane, { 'site.yml': site })
     await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))
     const blobs = join(statePath, 'cache', 'blobs')
+    const sha256 = sha256Of(Buffer.from(site))
+    writeFileSync(join(blobs, sha256.slice(0, 2), sha256), site.replace('hello', 'other'))
+    expect((await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))).text).toContain('hello')
     for (const shard of readdirSync(blobs)) rmSync(join(blobs, shard), { recursive: true })
     expect((await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))).text).toContain('hello')
   })
