@@ -174,6 +174,17 @@ describe('the environment', () => {
   })
 
   test.each([
+    ['', {}, '1'],
+    ['', { ANSIBLE_NO_TARGET_SYSLOG: '0' }, '0'],
+    ['[defaults]\nno_target_syslog = false\n', {}, undefined],
+  ])(
+    'keeps the arguments of modules out of the syslog, unless somebody wants them there (%j, %j)',
+    (config, own, set) => {
+      expect(environmentOf(own, config).ANSIBLE_NO_TARGET_SYSLOG).toBe(set)
+    },
+  )
+
+  test.each([
     ['', {}, 'holdfast_events'],
     ['', { ANSIBLE_CALLBACK_WHITELIST: 'timer, mine' }, 'timer,mine,holdfast_events'],
     ['', { ANSIBLE_CALLBACKS_ENABLED: '' }, 'holdfast_events'],
