@@ -91,4 +91,7 @@ test('the end of a copy is compared with the stored one: status, lengths and byt
   expect(said(200, 'x', 0)).toContain('other bytes of output than those that are stored')
   expect(said(300, 'x', 0)).toContain('300 bytes of output where 200 are stored')
   expect(said(200, 'o', 2)).toContain('that it ended as failed (ansible-playbook ended with 2: a host failed)')
+  // What was cut here because it was too much is longer there.
+  const cut = { ...stored, full: { output: true, events: false } }
+  expect(contradictionsOf(record(300, 'x', 0), cut, 'ada')).toBeNull()
 })
