@@ -98,7 +98,15 @@ describe.each(Object.entries(ACTIONS))('%s', (name, action) => {
   })
 
   test('in a status that does not allow it answers 409 and changes nothing, also for an admin', async () => {
-    covers('move.conflict', 'move.final', 'rule-12.abort', 'rule-12.approve', 'rule-12.reject', 'rule-12.relaunch', 'rule-12.delete')
+    covers(
+      'move.conflict',
+      'move.final',
+      'rule-12.abort',
+      'rule-12.approve',
+      'rule-12.reject',
+      'rule-12.relaunch',
+      'rule-12.delete',
+    )
     covers('error.conflict-abort', 'error.conflict-approve', 'error.conflict-reject', 'error.conflict-relaunch')
     covers('error.conflict-delete')
     for (const status of JOB_STATUSES.filter((one) => !action.allowedIn.includes(one))) {
