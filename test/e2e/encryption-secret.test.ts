@@ -1,7 +1,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Product, startProduct } from '../support/product.js'
+import { startProgram } from '../support/process.js'
+import { AGENT, type Product, startProduct } from '../support/product.js'
 
 let product: Product
 
@@ -41,6 +42,17 @@ test('another ENCRYPTION_SECRET is reported at the start; jobs that need the cre
   writeFileSync(path, 'not the secret that it was')
   await product.startControlPlane()
   expect(product.controlPlane.said()).toContain('stored credentials cannot be opened: ENCRYPTION_SECRET is not the one')
+
+  // No runner can connect, and /ready says so. A new key that somebody vouches for is the way on.
+  expect(await product.admin.get('/ready')).toMatchObject({
+    warnings: [expect.stringMatching('no runner can connect')],
+  })
+  const { fingerprint } = await product.admin.post<{ fingerprint: string }>('/service/key/rotate', {
+    break_succession: true,
+  })
+  const state = { RTE_STATE_PATH: join(product.folder, 'rte-state') }
+  const told = startProgram(AGENT, ['trust', '--fingerprint', fingerprint], state)
+  expect((await told.exited).code).toBe(0)
   await product.waitForRunner()
   const job = await product.waitForEnd(await product.launch('x'))
   const reason = "The credential 'login' cannot be opened: ENCRYPTION_SECRET is not the one that it was stored with"
