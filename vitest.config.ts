@@ -23,8 +23,8 @@ export default defineConfig({
     pool: 'forks',
     // A worker goes on with the next file and keeps what is loaded: half of the work of most files was to load the product.
     isolate: false,
-    // One more than the processors of a small machine: many tests mostly wait. VITEST_MAX_WORKERS says otherwise.
-    maxWorkers: 3,
+    // Twice the processors of a small machine: many tests mostly wait. VITEST_MAX_WORKERS says otherwise.
+    maxWorkers: 4,
     reporters: ['default', new InterfaceReporter(), new FailureList()],
     sequence: { sequencer: EvenMix },
   },
