@@ -9,7 +9,6 @@ export const LEFT_OUT_OF_SHORT_RUN: readonly string[] = [
   allBut('test/scripts', 'scripts'),
   allBut('test/chaos', 'abort-before-start', 'agent-restarts', 'commits', 'hostile-control-plane', 'lost-tail'),
   'test/chaos/kit/**',
-  'test/chaos/poison*.test.ts',
   'test/nodes/{inbound,lost-offer,notifications,runners-elsewhere,schedules}.test.ts',
   'test/releases/database.test.ts',
   'test/docs/commands.test.ts',

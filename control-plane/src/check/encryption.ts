@@ -1,5 +1,6 @@
 import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { createSecretBox, type SecretBox, SecretBoxError } from '../credentials/encryption/secret-box.js'
+import { messageOf } from '../errors.js'
 import { readSecrets } from '../secrets/secret-ring.js'
 import type { ControlPlaneSettings } from '../settings.js'
 import { SEALED_COLUMNS, type SealedColumn, serviceKeys } from '../store/service/sealed-columns.js'
@@ -20,12 +21,20 @@ export type EncryptionSettings = Pick<
  * one. It makes no secret where there is none.
  */
 export async function checkEncryption(queries: Queries, settings: EncryptionSettings): Promise<Finding[]> {
-  const secrets = await readSecrets({
-    given: settings.encryptionSecret,
-    previous: settings.encryptionSecretPrevious,
-    folder: settings.persistentPath,
-    name: 'encryption-secret',
-  })
+  let secrets: readonly string[]
+  try {
+    secrets = await readSecrets({
+      given: settings.encryptionSecret,
+      previous: settings.encryptionSecretPrevious,
+      folder: settings.persistentPath,
+      name: 'encryption-secret',
+    })
+  } catch (error) {
+    // That a secret cannot be read says nothing about what it decrypts.
+    return [
+      wrong('encryption', messageOf(error), 'let the user of the control plane read the secrets in its data folder'),
+    ]
+  }
   const box = createSecretBox({ all: () => secrets })
   const findings: Finding[] = []
   let tried = 0

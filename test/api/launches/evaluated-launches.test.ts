@@ -175,7 +175,7 @@ describe.each(['enforce', 'log'] as const)('with LAUNCH_VALIDATION=%s', (mode) =
     await fc.assert(property, { seed: SEED, numRuns: RUNS, endOnFailure: true })
     console.log(`seed ${SEED}, ${mode}: ${[...seen].map(([what, count]) => `${what} ${count}`).join(', ')}`)
     // Otherwise nothing was compared.
-    expect((seen.get('a job') ?? 0) + (seen.get('a job that fails') ?? 0)).toBeGreaterThan(0)
+    expect((seen.get('a job') ?? 0) + (seen.get('a job that fails') ?? 0)).toBeGreaterThan(RUNS / 20)
     expect(seen.size).toBeGreaterThan(3)
   })
 
