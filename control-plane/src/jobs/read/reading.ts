@@ -43,13 +43,12 @@ export interface JobReading {
 
 /** One record of a list: the fields of its row, and what is computed from the row. */
 function recordOf(job: JobListRow, connections: Connections) {
-  return {
-    ...shownFields(job),
+  return shownFields(job, {
     detail: detailOf(job, connections),
     approval: approvalRecordOf(job),
     connected: isConnected(job, connections),
     schedule: job.schedule_id === null ? null : { id: job.schedule_id, name: job.schedule_name ?? '' },
-  }
+  })
 }
 
 /** The approval of a job or workflow node, as the interface shows it. */
