@@ -22,7 +22,6 @@ import { createLog } from './ground/log.js'
 import { setLogLevel } from './log-level-file.js'
 import { createMetrics } from './metrics/metrics.js'
 import { composeNodes } from './nodes/nodes.js'
-import type { Nodes } from './nodes/nodes.js'
 import { createServiceClock } from './nodes/service-clock.js'
 import { composeNotifications } from './notifications/compose.js'
 import { composeRunners } from './runners/compose.js'
@@ -211,19 +210,20 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     sequences: sequences.sequences,
     subjects: sequences.subjects,
   })
-  const rooms = { store, live, metrics, audit, auth, uploads, forms, credentials, rotation, runners, sequences, jobs }
-  const timed = composeTimed(ground, settings, { ...rooms, nodes })
+  const work = { uploads, forms, credentials, rotation, runners, sequences, jobs }
+  const rooms = { store, live, nodes, metrics, audit, auth, ...work }
+  const timed = composeTimed(ground, settings, rooms)
   const app = await composeApp(ground, settings, { ...rooms, ...timed }, { tls, moreRoutes: overrides.moreRoutes })
   // Closed before the server, so that the runners learn why and come back as soon as they can.
   ground.onClose(() => runners.hub.close())
-  return { ...rooms, ...timed, nodes, app }
+  return { ...rooms, ...timed, app }
 }
 
 /** What begins by itself at its time: the launches of schedules, and what is told to others. */
 function composeTimed(
   ground: Ground,
   settings: ControlPlaneSettings,
-  rooms: Omit<Rooms, 'schedules' | 'notifications'> & { readonly nodes: Nodes },
+  rooms: Omit<Rooms, 'schedules' | 'notifications'>,
 ) {
   const { store, nodes, audit, auth, credentials, jobs, metrics } = rooms
   const meter = metrics.notificationTried

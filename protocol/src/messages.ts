@@ -120,6 +120,11 @@ export const agentMessageSchema = v.variant('type', [
   }),
   /** Answer to an abort of a job that is not in the spool. */
   v.object({ type: v.literal('unknown_job'), ...runRef }),
+  /**
+   * Answer to `recall`, and to the offer of a run that is over. `known` is false for a run that the agent has never had.
+   * `record` is how the run ended; null: it was never started, or its end is not known any more.
+   */
+  v.object({ type: v.literal('recalled'), ...runRef, known: v.boolean(), record: v.nullable(endRecordSchema) }),
 ])
 /** A message from an agent to the control plane. */
 export type AgentMessage = v.InferOutput<typeof agentMessageSchema>
@@ -164,6 +169,8 @@ export const serverMessageSchema = v.variant('type', [
   }),
   /** Answer to the inventory. */
   v.object({ type: v.literal('resume'), jobs: v.array(resumedJobSchema) }),
+  /** Runs that the agent should have and did not list. It says for each what it remembers. */
+  v.object({ type: v.literal('recall'), jobs: v.array(v.object(runRef)) }),
   v.object({ type: v.literal('offer'), order: jobOrderSchema }),
   /** A wanted blob or upload is not there any more: its file changed or went away since the offer. */
   v.object({ type: v.literal('blob_gone'), ...runRef, sha256: sha256Schema }),

@@ -135,8 +135,13 @@ async function composeHost(ground: Ground, settings: AgentSettings, overrides: A
 type Host = Awaited<ReturnType<typeof composeHost>>
 
 /** The spool, the caches of files, the isolation of jobs, and the watch over the disk that prepares their folders. */
-async function composeStorage(ground: Ground, settings: AgentSettings, { python, stateLock }: Host) {
-  const spool = composeSpool(ground, settings)
+async function composeStorage(
+  ground: Ground,
+  settings: AgentSettings,
+  { python, stateLock }: Host,
+  spoolBytes: () => number,
+) {
+  const spool = composeSpool(ground, settings, spoolBytes)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
   const uploadStore = openUploadStore(settings.statePath)
   const access = playbookAccess(ground.environment, settings, python.now.path)
@@ -173,7 +178,8 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     }),
   })
   onClose(() => health.close())
-  const { spool, cache, uploadStore, isolation, disk } = await composeStorage(ground, settings, host)
+  const storage = await composeStorage(ground, settings, host, () => hostJobs.figures().spoolBytes)
+  const { spool, cache, uploadStore, isolation, disk } = storage
   /** What a person has to mend on this host before any job is taken. */
   const hostProblem = (): string | null => python.now.problem ?? isolation.problem
   const isIdle = (): boolean => {

@@ -25,6 +25,13 @@ export function metricsText(figures: AgentFigures): string {
     ['holdfast_rte_draining', 'gauge', '1 while the agent is stopping', Number(figures.draining)],
     ['holdfast_rte_spool_jobs', 'gauge', 'Jobs that the control plane has not stored to the end', figures.spooledJobs],
     ['holdfast_rte_spool_bytes', 'gauge', 'Bytes of output and events of those jobs', figures.spoolBytes],
+    [
+      'holdfast_rte_kept_runs',
+      'gauge',
+      'Ended jobs that are kept for a while (RTE_KEEP_ENDED_MINUTES)',
+      figures.keptRuns,
+    ],
+    ['holdfast_rte_kept_bytes', 'gauge', 'Bytes of output and events of those jobs', figures.keptBytes],
     ['holdfast_rte_unacknowledged_bytes', 'gauge', 'Bytes sent and not yet stored', figures.unacknowledgedBytes],
     [
       'holdfast_rte_incomplete_jobs_total',

@@ -145,6 +145,12 @@ export const RUNNER_AGENT_SETTINGS = {
     default: '2048',
     meaning: 'when more output than this waits for the control plane, the runner takes no new jobs',
   },
+  RTE_KEEP_ENDED_MINUTES: {
+    kind: 'integer',
+    default: '60',
+    meaning:
+      'how long the output of a job is kept after the control plane has stored it, while RTE_SPOOL_MAX_MB and the disk have room; a database that lost its last commits gets it again; 0: not at all',
+  },
   PORT: {
     kind: 'integer',
     default: '8001',

@@ -63,6 +63,7 @@ const resolvedSchema = v.object({
   RTE_ISOLATION_HOME: v.nullable(v.string()),
   RTE_CACHE_MB: v.number(),
   RTE_SPOOL_MAX_MB: v.number(),
+  RTE_KEEP_ENDED_MINUTES: v.number(),
   PORT: v.number(),
   LISTEN_HOST: v.string(),
   LOG_LEVEL: v.string(),
@@ -100,6 +101,8 @@ export interface AgentSettings {
   readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
   readonly spoolMaxBytes: number
+  /** How long the output of ended jobs is kept, in milliseconds; 0: not at all. */
+  readonly keepEndedMs: number
   readonly port: number
   readonly listenHost: string
   readonly logLevel: string
@@ -150,6 +153,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,
+    keepEndedMs: given.RTE_KEEP_ENDED_MINUTES * 60_000,
     port: given.PORT,
     listenHost: given.LISTEN_HOST,
     logLevel: given.LOG_LEVEL,

@@ -76,6 +76,8 @@ export class FakeControlPlane {
   readonly inventories: Extract<AgentMessage, { type: 'inventory' }>[] = []
   /** Jobs that it does not know, as the agent describes them. */
   readonly orphans: Extract<AgentMessage, { type: 'orphan' }>[] = []
+  /** What the agent said about runs that are over. */
+  readonly recalled: Extract<AgentMessage, { type: 'recalled' }>[] = []
   /** Runs whose jobs a person deleted; the others are unknown, as they are to a control plane of contract 3. */
   readonly deleted = new Set<string>()
   readonly statuses: Extract<AgentMessage, { type: 'status' }>[] = []
@@ -290,6 +292,9 @@ export class FakeControlPlane {
         if (job) job.unknown += 1
         return
       }
+      case 'recalled':
+        this.recalled.push(message)
+        return
       case 'orphan':
         // It waits for a decision that nobody makes here.
         this.orphans.push(message)

@@ -127,6 +127,10 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   RTE_ISOLATION_HOME: seenIn('agent/agent-isolation.test.ts', 'each home begins with what the operator has put'),
   RTE_CACHE_MB: { given: '1', look: cacheAfterAnOffer, usual: 'kept', changed: 'trimmed' },
   RTE_SPOOL_MAX_MB: seenIn('agent/agent-run.test.ts', 'a spool over its limit takes no new jobs'),
+  RTE_KEEP_ENDED_MINUTES: seenIn(
+    'chaos/restored-database.test.ts',
+    'a runner that keeps no output still says how its jobs ended, and what is lost is said',
+  ),
   PORT: seenIn('agent/agent-disk.test.ts', 'an agent works whose port is taken, and answers probes when it is free'),
   LISTEN_HOST: {
     given: '127.0.0.2',

@@ -32,6 +32,20 @@ async function backUp(): Promise<void> {
   await closeDatabase(database)
 }
 
+/** Two jobs at a runner with one slot: the first one runs during the backup. Both have ended when this resolves. */
+async function backUpBetween() {
+  const first = await chaos.launchSynthetic({ gates: [100] })
+  const waiting = await chaos.launchSynthetic()
+  await waitFor('output of the first', async () => (await storedOutput(first.jobId)) > 0)
+  await waitFor('the second to say that it waits', async () => (await storedOutput(waiting.jobId)) > 0)
+  await backUp()
+  first.truth.openGate(100)
+  for (const { jobId } of [first, waiting]) {
+    expect(await chaos.product.waitForEnd(jobId)).toMatchObject({ status: 'success' })
+  }
+  return { first, waiting }
+}
+
 async function restore(): Promise<void> {
   const { product } = chaos
   const database = databasePathOf(product)
@@ -103,30 +117,60 @@ describe('a restored database', () => {
     expect(truth.starts()).toBe(1)
   })
 
-  test('a job that waited at the backup and ran afterwards is not run again', async () => {
+  test('jobs that ended after the backup have their real end again, and none runs twice', async () => {
     chaos = await startChaos({ agent: { RTE_MAX_JOBS: '1' } })
-    const { admin } = chaos.product
-    const first = await chaos.launchSynthetic({ gates: [100] })
-    const waiting = await chaos.launchSynthetic()
-    await waitFor('output of the first', async () => (await storedOutput(first.jobId)) > 0)
-    await waitFor('the second to say that it waits', async () => (await storedOutput(waiting.jobId)) > 0)
-    await backUp()
-    first.truth.openGate(100)
-    for (const { jobId } of [first, waiting]) {
-      expect(await chaos.product.waitForEnd(jobId)).toMatchObject({ status: 'success' })
+    const { product } = chaos
+    const { first, waiting } = await backUpBetween()
+    // Its launch is in no backup.
+    const later = await chaos.launchSynthetic({ exitCode: 2 })
+    expect(await product.waitForEnd(later.jobId)).toMatchObject({ status: 'failed' })
+    await restore()
+    for (const { jobId, truth } of [first, waiting]) {
+      expect(await product.waitForEnd(jobId)).toMatchObject({ status: 'success', detail: null })
+      await expectExactly(product, jobId, truth)
+      expect(truth.starts()).toBe(1)
+    }
+    const adopted = await waitFor('the later job to be adopted', async () =>
+      (await jobsOf(product)).find((job) => job.adopted_at !== null),
+    )
+    expect(await product.waitForEnd(adopted.id)).toMatchObject({ status: 'failed' })
+    await expectExactly(product, adopted.id, later.truth)
+    expect(later.truth.starts()).toBe(1)
+    // What the control plane has is not sent a second time.
+    expect((await jobsOf(product)).length).toBe(3)
+  })
+
+  test('a runner that keeps no output still says how its jobs ended, and what is lost is said', async () => {
+    chaos = await startChaos({ agent: { RTE_MAX_JOBS: '1', RTE_KEEP_ENDED_MINUTES: '0' } })
+    const { product } = chaos
+    const { first, waiting } = await backUpBetween()
+    await restore()
+    for (const { jobId, truth } of [first, waiting]) {
+      expect(await product.waitForEnd(jobId)).toMatchObject({
+        status: 'success',
+        detail: expect.stringMatching(
+          /this database has lost \d+ bytes of output, which the runner does not keep any more/,
+        ) as string,
+      })
+      expect(truth.starts()).toBe(1)
+    }
+  })
+
+  test('a job of which its runner has never heard is failed, and says so', async () => {
+    chaos = await startChaos({ agent: { RTE_MAX_JOBS: '1' } })
+    const { product } = chaos
+    const { first } = await backUpBetween()
+    await product.agent.stop('SIGKILL')
+    for (const part of ['past', 'kept']) {
+      rmSync(join(product.folder, 'rte-state/spool', part), { recursive: true, force: true })
     }
     await restore()
-    expect(await chaos.product.waitForEnd(waiting.jobId)).toMatchObject({
+    product.startAgent()
+    expect(await product.waitForEnd(first.jobId)).toMatchObject({
       status: 'failed',
       status_reason:
-        'this run was over before and is not started again: the database that asks for it is older than its end',
+        "the runner 'test-runner' claimed the job and says that it has never heard of it: its spool was lost",
     })
-    expect(waiting.truth.starts()).toBe(1)
-    expect(await admin.get(`/job/${first.jobId}`)).toMatchObject({
-      status: 'failed',
-      status_reason: expect.stringContaining('this database was restored from a backup') as string,
-    })
-    expect(first.truth.starts()).toBe(1)
   })
 
   test('jobs that it does not know are adopted: none is ended, and each is exact and has its real end', async () => {

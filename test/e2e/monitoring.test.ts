@@ -67,6 +67,8 @@ describe('metrics', () => {
       draining: false,
       spooledJobs: 0,
       spoolBytes: 0,
+      keptRuns: 0,
+      keptBytes: 0,
       incompleteJobs: 0,
       unacknowledgedBytes: 0,
       approved: true,

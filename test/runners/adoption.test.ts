@@ -44,7 +44,7 @@ afterEach(() => fixture.close())
 const LISTED = { job_id: 7, run_id: RUN, output: 10, events: 20, ended: false }
 
 async function verdict(listed: object = {}): Promise<ResumedJob | undefined> {
-  const answers = await answerInventory({ store, clock: { now: () => NOW } }, runner, [{ ...LISTED, ...listed }])
+  const { answers } = await answerInventory({ store, clock: { now: () => NOW } }, runner, [{ ...LISTED, ...listed }])
   return answers[0]?.job
 }
 

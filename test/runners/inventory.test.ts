@@ -49,9 +49,13 @@ const spooled = (jobId: number, changes: Partial<SpooledJob> = {}): SpooledJob =
   ...changes,
 })
 
-function answersTo(list: readonly SpooledJob[]) {
+function listed(list: readonly SpooledJob[]) {
   const holder = { runnerId: runner.id, keys: [runner.fingerprint] as const, epoch: 4 }
   return answerInventory({ store, clock: { now: () => NOW } }, { ...holder, keys: [runner.fingerprint] }, list)
+}
+
+async function answersTo(list: readonly SpooledJob[]) {
+  return (await listed(list)).answers
 }
 
 const addJob = (columns: Partial<NewJob> = {}) =>
@@ -123,22 +127,32 @@ describe('a job that the runner has', () => {
 })
 
 describe('a job that the runner has not', () => {
-  const LOST = "the runner 'seven' claimed the job and no longer knows it"
+  const LOST = "the runner 'seven' claimed the job and says that it has never heard of it"
   const GIVEN_UP = "given up on its way to the runner 'seven', which never started it"
   test.each([
     ['claimed', {}, { status: 'failed', dispatch: 'done' }, LOST],
     ['offered', {}, { status: 'running', dispatch: 'queued' }, null],
     ['offered', { status: 'abandoned' }, { status: 'failed', dispatch: 'done' }, GIVEN_UP],
     ['offered', { abort_requested: 1, abort_requested_by: 'ann' }, { status: 'aborted', dispatch: 'done' }, 'ann'],
-    ['queued', {}, { status: 'running', dispatch: 'queued' }, null],
-  ] as const)('and is %s with %o here', async (dispatch, changes, after, reason) => {
-    const id = await addJob({ dispatch })
-    await setJob(id, { runner_name: 'seven', ...changes })
-    expect(await answersTo([])).toEqual([])
-    const found = await job(id)
-    expect(found).toMatchObject(after)
-    if (reason === null) expect(found?.status_reason).toBeNull()
-    else expect(found?.status_reason).toContain(reason)
+  ] as const)(
+    'and is %s with %o here is asked for, and the answer decides',
+    async (dispatch, changes, after, reason) => {
+      const id = await addJob({ dispatch })
+      await setJob(id, { runner_name: 'seven', ...changes })
+      expect(await listed([])).toEqual({ answers: [], missing: [{ job_id: id, run_id: RUN }] })
+      expect(await job(id)).toMatchObject({ dispatch })
+      await store.write('test', (queries) => takeBack(queries, runner.fingerprint, id, NOW))
+      const found = await job(id)
+      expect(found).toMatchObject(after)
+      if (reason === null) expect(found?.status_reason).toBeNull()
+      else expect(found?.status_reason).toContain(reason)
+    },
+  )
+
+  test('and waits in the queue stays there', async () => {
+    const id = await addJob({ dispatch: 'queued' })
+    expect(await listed([])).toEqual({ answers: [], missing: [] })
+    expect(await job(id)).toMatchObject({ status: 'running', dispatch: 'queued' })
   })
 
   test('and refused or never heard of goes back to its place, and one of another runner does not', async () => {

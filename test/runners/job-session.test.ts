@@ -110,6 +110,12 @@ async function openOffered(jobId: number): Promise<JobSession> {
   return session
 }
 
+/** The agent has never had the run that it is asked about. */
+async function neverHeard(session: JobSession, jobId: number): Promise<void> {
+  await waitFor('the question', () => sentOf('recall').length > 0)
+  session.message({ type: 'recalled', job_id: jobId, run_id: RUN_ID, known: false, record: null })
+}
+
 /** While files are on their way an offer may wait for hours; once `arrive` has ended that, its time counts. */
 async function expectPatienceUntil(arrive: () => void, session: JobSession): Promise<void> {
   for (const _hour of [1, 2, 3]) {
@@ -192,6 +198,7 @@ describe('the job traffic of a connection', () => {
     )
     const second = openSession()
     second.message({ type: 'inventory', jobs: [] })
+    await neverHeard(second, jobId)
     await waitFor('the end', async () => (await findJob(store.read, jobId))?.status === 'failed')
     expect(await findJob(store.read, jobId)).toMatchObject({ dispatch: 'done', abandoned_at: 5 })
     second.closed()
@@ -295,6 +302,7 @@ describe('the job traffic of a connection', () => {
     session.closed()
     const next = openSession()
     next.message({ type: 'inventory', jobs: [] })
+    await neverHeard(next, jobId)
     await waitFor('the next offer', () => sentOf('offer').length === 2)
     next.message({ type: 'claimed', job_id: jobId, run_id: RUN_ID })
     later += OFFER_TIMEOUT_MS + 1000
@@ -359,7 +367,20 @@ describe('the job traffic of a connection', () => {
     session.message({ type: 'claimed', job_id: jobId, run_id: RUN_ID })
     session.message({ type: 'unknown_job', job_id: jobId, run_id: RUN_ID })
     await waitFor('the end', async () => (await findJob(store.read, jobId))?.status === 'failed')
-    expect((await findJob(store.read, jobId))?.status_reason).toMatch(/claimed the job and no longer knows it/)
+    expect((await findJob(store.read, jobId))?.status_reason).toMatch(
+      /claimed the job and says that it has never heard of it/,
+    )
+    session.closed()
+  })
+
+  test('the end of a run that was not asked about, or of another run, breaks the contract', async () => {
+    const jobId = await addJob()
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    session.message({ type: 'recalled', job_id: jobId, run_id: RUN_ID, known: false, record: null })
+    await waitFor('the connection to be closed', () => closings.length > 0)
+    expect(closings).toEqual([`not_yours: job ${jobId} is not one that was asked about`])
+    expect((await findJob(store.read, jobId))?.status).toBe('running')
     session.closed()
   })
 

@@ -35,7 +35,7 @@ function claimedJob(
 async function verdict(holder: JobHolder, jobId: number, runId = RUN): Promise<string | undefined> {
   const spooled = { job_id: jobId, run_id: runId, output: 0, events: 0, ended: false }
   const runner = { ...holder, epoch: 1 }
-  return (await answerInventory({ store, clock }, runner, [spooled]))[0]?.job.verdict
+  return (await answerInventory({ store, clock }, runner, [spooled])).answers[0]?.job.verdict
 }
 
 async function approved(name: string): Promise<{ id: number; fingerprint: string }> {
@@ -63,12 +63,17 @@ test('a runner that replaced its keys while it was removed has the jobs of the k
   expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'running' })
 })
 
-test('jobs that it has lost are ended, and jobs of another key do not change', async () => {
+test('it is asked about jobs that it does not list, and jobs of another key do not change', async () => {
   const runner = await approved('edge')
   const lost = await claimedJob(runner.id + 1000, runner.fingerprint)
   const others = await claimedJob(runner.id, 'SHA256:other', { run_id: 'b'.repeat(32) })
-  expect(await verdict({ runnerId: runner.id, keys: [runner.fingerprint] }, others, 'b'.repeat(32))).toBe('unknown')
-  expect((await stand(lost)).status).toBe('failed')
+  const spooled = { job_id: others, run_id: 'b'.repeat(32), output: 0, events: 0, ended: false }
+  const holder = { runnerId: runner.id, keys: [runner.fingerprint], epoch: 1 } as const
+  expect(await answerInventory({ store, clock }, holder, [spooled])).toMatchObject({
+    answers: [{ job: { verdict: 'unknown' } }],
+    missing: [{ job_id: lost }],
+  })
+  expect((await stand(lost)).status).toBe('running')
   expect(await stand(others)).toEqual({ runner: runner.id, key: 'SHA256:other', status: 'running' })
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, test } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
@@ -32,14 +32,9 @@ test('a connection that does not know of an offer of its runner is ended, and th
     json: { formName: 'one', rawFormData: {}, extravars: {} },
   })
   const jobId = Number(launched.body.id)
-  const dispatch = async () => {
-    const row = await server.store.read
-      .selectFrom('job')
-      .select('dispatch')
-      .where('id', '=', jobId)
-      .executeTakeFirstOrThrow()
-    return row.dispatch
-  }
+  const row = () =>
+    server.store.read.selectFrom('job').select('dispatch').where('id', '=', jobId).executeTakeFirstOrThrow()
+  const dispatch = async () => (await row()).dispatch
   await waitFor('the queue', async () => (await dispatch()) === 'queued')
   // As it stands when the answer to a commit was lost: the offer is stored, and nobody sent it.
   await server.store.write('test', (queries) =>
@@ -48,8 +43,7 @@ test('a connection that does not know of an offer of its runner is ended, and th
   await agent.waitForClose()
   const next = await RawAgent.join(socketUrl(), identity)
   next.say({ type: 'inventory', jobs: [] })
-  await next.next('resume')
-  expect(await dispatch()).toBe('queued')
+  await waitFor('the queue', async () => (await dispatch()) === 'queued')
   next.status()
   await next.next('offer')
   await next.leave()

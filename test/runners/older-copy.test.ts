@@ -66,8 +66,7 @@ test('a job that an older copy does not name may have run: it is not offered aga
   }
   // Only the first list is that of the copy: from then on it knows what it is offered.
   const next = await add('c', 'offered')
-  await answerInventory({ store, clock }, holder, [])
-  expect(await findJob(store.read, next)).toMatchObject({ status: 'running', dispatch: 'queued' })
+  expect(await answerInventory({ store, clock }, holder, [])).toMatchObject({ missing: [{ job_id: next }] })
 })
 
 test('the end of a copy is compared with the stored one: status, lengths and bytes', () => {

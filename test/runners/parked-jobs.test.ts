@@ -86,7 +86,9 @@ describe('a job that waits for an approval', () => {
     const spooled = { job_id: parked, run_id: runId, output: 0, events: 0, ended: false }
     const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
     const listed = { ...holder, epoch: 1 }
-    const [answer] = await answerInventory({ store, clock }, listed, [spooled])
+    const {
+      answers: [answer],
+    } = await answerInventory({ store, clock }, listed, [spooled])
     expect(answer?.job).toMatchObject({ job_id: parked, verdict: 'continue' })
     expect(await findJob(store.read, parked)).toMatchObject({ status: 'running', dispatch: 'claimed' })
     expect(await outputOf(parked)).toContain('was restored from a backup of before its approval')
@@ -109,7 +111,9 @@ test('in a restored database, a job that waits for a place in its group gets one
   const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
   const listed = { ...holder, epoch: 1 }
   const spooled = { job_id: running ?? 0, run_id: runId, output: 0, events: 0, ended: false }
-  const [answer] = await answerInventory({ store, clock }, listed, [spooled])
+  const {
+    answers: [answer],
+  } = await answerInventory({ store, clock }, listed, [spooled])
   expect(answer?.job).toMatchObject({ job_id: running, verdict: 'continue' })
   expect(await findPlaceHolders(store.read, 'deploys')).toEqual([running])
   expect(await findJob(store.read, running ?? 0)).toMatchObject({ status: 'running', dispatch: 'claimed' })

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type DatabasePlace, noticeOtherState, openStore } from '../../control-plane/src/store/open-store.js'
 import { UnavailableError } from '../../control-plane/src/errors.js'
 import { settlePlace } from '../../control-plane/src/store/postgres/postgres-place.js'
-import { databaseIdOf, knownDatabaseId } from '../../control-plane/src/store/service/database-id.js'
+import { databaseIdOf, knownDatabaseId } from '../../control-plane/src/store/database-id.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { systemTimers } from '../../control-plane/src/time/timers.js'
 import { putJob } from '../api/job-rows.js'
@@ -29,7 +29,11 @@ async function runOn(
 ): Promise<{ id: string; warnings: string[] }> {
   const warnings: string[] = []
   const store = await openStore(place)
-  const close = await noticeOtherState(place, store, { timers: systemTimers, warn: (text) => warnings.push(text) })
+  const close = await noticeOtherState(place, store, {
+    timers: systemTimers,
+    warn: (text) => warnings.push(text),
+    now: () => Date.now(),
+  })
   const id = await databaseIdOf(store)
   await work(store as Store)
   if (end === 'stopped') await close()
@@ -160,7 +164,9 @@ describe('a database of PostgreSQL', () => {
       }
       const cut = { ...store, read: store.read.withPlugin(lost) } as Store
       const warnings: string[] = []
-      await expect(settlePlace(cut, (text) => warnings.push(text))).rejects.toThrow('connection terminated')
+      await expect(
+        settlePlace(cut, { warn: (text) => void warnings.push(text), now: () => Date.now() }),
+      ).rejects.toThrow('connection terminated')
       expect([await knownDatabaseId(store.read), warnings]).toEqual([null, []])
     } finally {
       await store.close()

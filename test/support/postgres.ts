@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -12,6 +22,8 @@ import { waitFor } from './wait.js'
 /** A PostgreSQL server in a folder of its own, on a port of its own. */
 export interface PostgresServer {
   readonly port: number
+  /** Its data folder. */
+  readonly data: string
   /** Address of a database of that name. */
   urlOf(database: string): string
   /** Starts it on what the folder holds. */
@@ -52,10 +64,12 @@ rm -rf "$0"`
  * because it does not run as root.
  * @param flags settings beside those that every test server has
  * @param files files of its folder, instead of its own or beside them
+ * @param copyInto fills its data folder with a copy of another server's; null: it is a new server
  */
 export async function startPostgres(
   flags: readonly string[] = TEST_FLAGS,
   files: Readonly<Record<string, string>> = {},
+  copyInto: ((data: string) => Promise<void>) | null = null,
 ): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
   const guard = spawn('/bin/sh', ['-c', GUARD, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
@@ -64,12 +78,14 @@ export async function startPostgres(
   const owner = process.getuid?.() === 0 ? userNamed('nobody') : {}
   const programs = reachablePrograms(folder, owner)
   const how = { ...owner, cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' } }
-  makeCluster()
+  if (copyInto === null) makeCluster()
+  else await takeCopy(copyInto)
   const port = await freePort()
   let server: ChildProcess | null = null
   await start()
   return {
     port,
+    data,
     urlOf: (database) => `postgres://holdfast:${POSTGRES_PASSWORD}@127.0.0.1:${port}/${database}`,
     start,
     async kill() {
@@ -106,6 +122,16 @@ export async function startPostgres(
     }
     if (made.status !== 0)
       throw new Error(`no database for the tests: ${made.stderr ?? ''} ${String(made.error ?? '')}`)
+  }
+
+  async function takeCopy(copy: (data: string) => Promise<void>): Promise<void> {
+    mkdirSync(data, { mode: 0o700 })
+    await copy(data)
+    if (owner.uid === undefined || owner.gid === undefined) return
+    chmodSync(folder, 0o711)
+    for (const name of ['', ...readdirSync(data, { recursive: true, encoding: 'utf8' })]) {
+      chownSync(join(data, name), owner.uid, owner.gid)
+    }
   }
 
   async function start(): Promise<void> {

@@ -41,7 +41,7 @@ type ServerMessageOf<Type extends ServerMessage['type']> = Extract<ServerMessage
 
 /**
  * The least that speaks the protocol: it dials, keeps everything that it is told, and says only what a test tells it
- * to say, right or wrong.
+ * to say, right or wrong. Only that it remembers no earlier run, it says by itself.
  */
 export class RawAgent {
   readonly messages: ServerMessage[] = []
@@ -183,7 +183,13 @@ export class RawAgent {
     if (message.type === 'challenge') this.#challenge = heard
     if (message.type === 'proof') this.handshake.prove(message)
     this.messages.push(message)
+    if (message.type === 'recall') this.#answerRecall(message.jobs)
     this.onMessage?.(message)
+  }
+
+  /** It remembers no run: it has never heard of the one that it is asked about. */
+  #answerRecall(refs: ServerMessageOf<'recall'>['jobs']): void {
+    for (const ref of refs) this.say({ type: 'recalled', ...ref, known: false, record: null })
   }
 
   async leave(): Promise<void> {

@@ -15,6 +15,7 @@ test('when a node dies or comes back, everybody looks at the runners and the job
       close: () => Promise.resolve(),
     },
     onChange: (listener: () => void) => void (change = listener),
+    onWentBack: () => undefined,
   }
   const live = composeLive(nodes as unknown as Nodes)
   const heard: string[] = []

@@ -8,11 +8,12 @@ import type { Ground } from '../ground/ground.js'
 import type { JobParts } from '../jobs/compose.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Metrics } from '../metrics/metrics.js'
+import type { Nodes } from '../nodes/nodes.js'
 import type { NotificationParts } from '../notifications/compose.js'
 import type { RunnerParts } from '../runners/compose.js'
 import type { ScheduleParts } from '../schedules/starts.js'
 import type { SequenceParts } from '../sequences/compose.js'
-import { databaseIdOf } from '../store/service/database-id.js'
+import { databaseIdOf } from '../store/database-id.js'
 import type { Store } from '../store/store.js'
 import type { UploadParts } from '../uploads/uploads.js'
 import { version } from '../version.js'
@@ -97,6 +98,7 @@ export interface Rooms {
   readonly jobs: JobParts
   readonly schedules: ScheduleParts
   readonly notifications: NotificationParts
+  readonly nodes: Nodes
 }
 
 /** What the web server needs in addition to the rooms. */
@@ -175,6 +177,7 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
       sessions,
       timers,
       hello: async () => ({ version, database: await database() }),
+      onWentBack: (listener) => rooms.nodes.onWentBack(listener),
       meters: metrics.live,
       streamsPerSession,
     }),

@@ -48,5 +48,6 @@ export function composeLive(nodes: Nodes): LiveEvents {
     live.changed('runners')
     live.changed('jobs')
   })
+  nodes.onWentBack(() => LIVE_NAMES.forEach((name) => live.changed(name)))
   return live
 }

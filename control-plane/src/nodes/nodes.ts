@@ -2,6 +2,7 @@ import type { Clock } from '../time/clock.js'
 import type { RawStore } from '../store/store.js'
 import type { Timers } from '../time/timers.js'
 import { type Bus, type Post, type PostListener, SILENT_BUS, createBus } from './bus.js'
+import { createHistoryWatch } from './history-watch.js'
 import { createPresence } from './presence.js'
 import type { Ground } from '../ground/ground.js'
 import { openNotificationsOf } from '../store/open-notifications.js'
@@ -37,6 +38,8 @@ export interface Nodes {
    * state.
    */
   onChange(listener: () => void): void
+  /** Called when the database went back to an earlier state. What this node knows from before may be wrong. */
+  onWentBack(listener: () => void): void
   /** For the metrics. */
   counts(): { readonly alive: number; readonly dead: number }
   /** Announces this node to the others. @param address host and port, for people */
@@ -53,6 +56,7 @@ export const SOLE_NODE: Nodes = {
   bus: SILENT_BUS,
   isAlive: (nodeId) => nodeId === 'sole',
   onChange: () => undefined,
+  onWentBack: () => undefined,
   counts: () => ({ alive: 1, dead: 0 }),
   start: () => Promise.resolve(),
   look: () => Promise.resolve(),
@@ -72,16 +76,22 @@ export function createSharedNode(deps: {
   const id = deps.random(8).toString('hex')
   const bus = createBus({ ...deps, nodeId: id })
   const presence = createPresence({ ...deps, id })
+  const history = createHistoryWatch(deps)
   return {
     id,
     isShared: true,
     bus,
     isAlive: (nodeId) => presence.isAlive(nodeId),
     onChange: (listener) => presence.onChange(listener),
+    onWentBack: (listener) => history.onWentBack(listener),
     counts: () => presence.counts(),
-    start: (address) => presence.start(address),
+    async start(address) {
+      await presence.start(address)
+      await history.start()
+    },
     look: () => presence.look(),
     async close() {
+      await history.close()
       await presence.close()
       await bus.close()
     },

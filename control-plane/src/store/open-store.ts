@@ -55,10 +55,10 @@ export async function openStore(
 export async function noticeOtherState(
   place: DatabasePlace,
   store: RawStore,
-  deps: { readonly timers: Timers; readonly warn: (text: string) => void },
+  deps: { readonly timers: Timers; readonly warn: (text: string) => void; readonly now: () => number },
 ): Promise<() => Promise<void>> {
   if (place.kind === 'postgres') {
-    await (await import('./postgres/postgres-place.js')).settlePlace(store, deps.warn)
+    await (await import('./postgres/postgres-place.js')).settlePlace(store, deps)
     return () => Promise.resolve()
   }
   const mark = await (await import('./sqlite/number-mark.js')).keepNumberMark(place.path, store, deps)
@@ -116,6 +116,6 @@ export async function composeStore(
   onClose(letGo)
   const store = await openStore(database, warn)
   onClose(() => store.close())
-  onClose(await noticeOtherState(database, store, { timers, warn }))
+  onClose(await noticeOtherState(database, store, { timers, warn, now: () => clock.now() }))
   return store
 }

@@ -30,12 +30,22 @@ export interface RawStore {
    */
   check(): Promise<void>
   /**
+   * Looks for the latest writes of this process. It fails when the database does not answer.
+   */
+  lookBack(): Promise<LookBack>
+  /**
    * For a process that is about to end. From now on no write waits longer than this for a locked or missing database,
    * in milliseconds.
    */
   limitWaits(ms: number): void
   close(): Promise<void>
 }
+
+/**
+ * Whether the latest writes of a process are still in the database. `lost`: they were committed and are not there any
+ * more, so the database went back to an earlier state. `unknown`: this cannot be told now.
+ */
+export type LookBack = 'kept' | 'lost' | 'unknown'
 
 declare const audited: unique symbol
 

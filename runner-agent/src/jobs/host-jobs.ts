@@ -74,6 +74,9 @@ export interface HostJobsFigures {
   readonly spooledJobs: number
   /** Bytes of output and events in the spool. */
   readonly spoolBytes: number
+  /** Jobs that the control plane has stored and that are kept for a while, and their bytes of output and events. */
+  readonly keptRuns: number
+  readonly keptBytes: number
   readonly unacknowledgedBytes: number
   /** Jobs since the start that ended without all of their output and events. */
   readonly incompleteJobs: number
@@ -115,6 +118,7 @@ class SpooledHostJobs implements HostJobs {
       runs: this.#runs,
       intake: this.#intake,
       ownership,
+      spool: deps.spool,
       log,
       isCurrent: (session) => this.#session === session,
     })
@@ -175,6 +179,7 @@ class SpooledHostJobs implements HostJobs {
   }
 
   figures(): HostJobsFigures {
+    const kept = this.#deps.spool.kept()
     return {
       runningJobs: this.#runs.running,
       claimingJobs: this.#intake.claiming,
@@ -183,6 +188,8 @@ class SpooledHostJobs implements HostJobs {
       draining: this.#draining || this.#deps.problem() !== null,
       spooledJobs: this.#runs.size,
       spoolBytes: this.#runs.spoolBytes,
+      keptRuns: kept.length,
+      keptBytes: kept.reduce((sum, { output, events }) => sum + output + events, 0),
       unacknowledgedBytes: this.#session?.sender.unacknowledged() ?? 0,
       incompleteJobs: this.#runs.incomplete,
       trouble: this.#runs.trouble ?? this.#intake.trouble,

@@ -1,4 +1,4 @@
-import type { AgentMessage, JobOrder, REFUSALS } from '@holdfast/protocol'
+import type { AgentMessage, EndRecord, JobOrder, REFUSALS } from '@holdfast/protocol'
 import { join } from 'node:path'
 import type { BlobCache } from '../files/blob-cache.js'
 import { BlobGoneError, type BlobTransfer, TransferStalledError } from '../files/blob-transfer.js'
@@ -117,7 +117,16 @@ class OfferIntake implements Intake {
     const name = folderNameOf(key)
     // The same offer came twice: the answer to the first one is on its way.
     if (this.#reservations.has(name)) return
-    const refusal = this.#pastRefusal(key) ?? this.#deps.refusal() ?? this.#secretsRefusal(order)
+    const past = this.#pastEnd(key)
+    if (past !== null && 'record' in past) {
+      this.#log.warn(
+        { job: key.jobId, run: key.runId },
+        'a run was offered that is over; the control plane is told its end',
+      )
+      port.send({ type: 'recalled', job_id: key.jobId, run_id: key.runId, known: true, record: past.record })
+      return
+    }
+    const refusal = past ?? this.#deps.refusal() ?? this.#secretsRefusal(order)
     if (refusal) {
       this.#refuse(key, port, refusal)
       return
@@ -223,10 +232,12 @@ class OfferIntake implements Intake {
     }
   }
 
-  /** Refuses a run that was over before. When that cannot be looked up now, the job may be offered again. */
-  #pastRefusal(key: JobKey): Refusal | null {
+  /** What is known of a run that was over before. When that cannot be looked up now, the job may be offered again. */
+  #pastEnd(key: JobKey): Refusal | { readonly record: EndRecord } | null {
     try {
-      return this.#deps.spool.isPast(key) ? RAN_BEFORE : null
+      if (!this.#deps.spool.isPast(key)) return null
+      const record = this.#deps.spool.endOf(key)
+      return record === null ? RAN_BEFORE : { record }
     } catch (error) {
       return {
         code: 'busy',

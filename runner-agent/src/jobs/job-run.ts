@@ -118,6 +118,11 @@ export class JobRun {
     return this.#state
   }
 
+  /** How it ended; null: it has not, as far as this process has seen. */
+  get end(): EndRecord | null {
+    return this.#end
+  }
+
   /** What keeps the job from going on, or from being seen; null: nothing does. */
   get trouble(): string | null {
     return this.#trouble ?? this.#startProblem

@@ -1,7 +1,7 @@
 import type { SpooledJob } from '@holdfast/protocol'
 import type { JobFolder } from '../spool/job-folder.js'
 import type { Spool } from '../spool/spool.js'
-import { type JobRef, refOfKey } from './job-refs.js'
+import { type JobRef, keyOfRef, refOfKey } from './job-refs.js'
 import { JobRun, type JobRunServices } from './job-run.js'
 import type { Ownership } from './ownership.js'
 import type { Session } from './session.js'
@@ -129,13 +129,33 @@ export class SpooledRuns {
     run.forget()
   }
 
-  /** The jobs as the control plane hears of them at the beginning of a connection. */
+  /**
+   * The jobs as the control plane hears of them at the beginning of a connection, and the runs that are kept. The control
+   * plane has stored those, but its database may have lost its last commits since.
+   */
   list(): SpooledJob[] {
-    return this.all().map((run): SpooledJob => {
-      const service = this.#deps.ownership.foreignService(run.folder)
+    const { ownership, spool } = this.#deps
+    const jobs = this.all().map((run): SpooledJob => {
+      const service = ownership.foreignService(run.folder)
       const listed = { ...refOfKey(run.folder.key), ...run.replica.lengths(), ended: run.state === 'ended' }
       return service === null ? listed : { ...listed, service }
     })
+    const kept = spool.kept().filter(({ folder }) => ownership.foreignService(folder) === null)
+    return [
+      ...jobs,
+      ...kept.map(({ folder: { key }, output, events }) => ({ ...refOfKey(key), output, events, ended: true })),
+    ]
+  }
+
+  /** A kept run becomes a job of the spool again, because the control plane lacks something of it. */
+  async takeBack(ref: JobRef): Promise<JobRun | null> {
+    const folder = await this.#deps.spool.giveBack(keyOfRef(ref))
+    if (folder === null) return null
+    this.#deps.log.warn({ job: ref.job_id, run: ref.run_id }, 'the control plane lacks an ended job; it is sent again')
+    const run = this.add(folder)
+    run.begin()
+    this.#deps.changed()
+    return run
   }
 
   /** Lets go of all jobs: they run on, and their folders stay. */
@@ -166,7 +186,12 @@ export class SpooledRuns {
       // The folder goes last: an agent that is killed in between finds the job again, and removes the rest with it.
       .then(() => playbook.sockets.remove(key.runId))
       .then(() => removeContainer?.(key.runId))
-      .then(() => spool.trash(run.folder))
+      .then(() => {
+        const { end } = run
+        // A person wants nothing to be left of a forgotten job.
+        if (end === null || run.forgotten) return spool.trash(run.folder)
+        return spool.keep(run.folder, end, run.replica.number)
+      })
       .catch((error: unknown) => {
         log.error({ job: key.jobId, error }, 'cannot remove a job from the spool; the next start meets it again')
       })

@@ -6,6 +6,7 @@ import { type JobRef, keyOfRef, refOfKey } from './job-refs.js'
 import type { JobRun } from './job-run.js'
 import type { Ownership } from './ownership.js'
 import type { Session } from './session.js'
+import type { Spool } from '../spool/spool.js'
 import type { SpooledRuns } from './spooled-runs.js'
 
 /** What the control plane says about jobs. */
@@ -16,6 +17,7 @@ export interface WorkMessagesDependencies {
   readonly runs: SpooledRuns
   readonly intake: Intake
   readonly ownership: Ownership
+  readonly spool: Spool
   readonly log: Logger
   /** True while this is the connection over which the agent is approved. */
   readonly isCurrent: (session: Session) => boolean
@@ -35,6 +37,9 @@ export class WorkMessages {
     switch (message.type) {
       case 'resume':
         for (const job of message.jobs) this.#resume(at, job)
+        return
+      case 'recall':
+        for (const ref of message.jobs) this.#recall(at, ref)
         return
       case 'offer':
         // An offer may come again. A job is claimed once, and the answer is the same each time.
@@ -82,11 +87,46 @@ export class WorkMessages {
     }
   }
 
+  /** The control plane misses a run that this agent did not list. */
+  #recall(at: Session, ref: JobRef): void {
+    const { spool, log } = this.#deps
+    const key = keyOfRef(ref)
+    try {
+      const known = spool.isPast(key)
+      at.send({ type: 'recalled', ...refOfKey(key), known, record: known ? spool.endOf(key) : null })
+    } catch (error) {
+      // Nothing is known now. The next connection is asked again.
+      log.error({ job: ref.job_id, error }, 'it cannot be looked up now what became of a job')
+    }
+  }
+
   #resume(at: Session, job: ResumedJob): void {
     const { runs } = this.#deps
     at.orphans.answered(job.run_id)
     const run = runs.find(job)
-    if (!run) return
+    if (run) this.#goOn(at, run, job)
+    else this.#resumeKept(at, job)
+  }
+
+  /** The control plane answers about a run that is kept. */
+  #resumeKept(at: Session, job: ResumedJob): void {
+    const { runs, spool, isCurrent, log } = this.#deps
+    const key = keyOfRef(job)
+    if (job.verdict === 'stored' || !spool.kept().some(({ folder }) => folder.key.runId === key.runId)) return
+    const done =
+      job.verdict === 'forget'
+        ? spool.trash({ key })
+        : runs.takeBack(job).then((run) => {
+            if (run && isCurrent(at)) this.#goOn(at, run, job)
+          })
+    done.catch((error: unknown) => {
+      log.error({ job: job.job_id, error }, 'an ended job that is kept cannot be sent again now; tried again')
+      if (isCurrent(at)) at.reconnect('an ended job that is kept cannot be sent again now')
+    })
+  }
+
+  #goOn(at: Session, run: JobRun, job: ResumedJob): void {
+    const { runs } = this.#deps
     switch (job.verdict) {
       case 'unknown':
         at.orphans.add(run)
@@ -132,6 +172,9 @@ export class WorkMessages {
       })
       return
     }
-    at.send({ type: 'unknown_job', ...refOfKey(keyOfRef(ref)) })
+    const { spool } = this.#deps
+    // The control plane does not know that this run is over. The next list tells it.
+    if (spool.isPast(keyOfRef(ref))) at.reconnect('a job that shall be aborted is over')
+    else at.send({ type: 'unknown_job', ...refOfKey(keyOfRef(ref)) })
   }
 }

@@ -34,8 +34,13 @@ export async function composeState(
 }
 
 /** The folder of the jobs. */
-export function composeSpool({ log, onClose }: Ground, { statePath }: { readonly statePath: string }): Spool {
-  const spool = openSpool(statePath, log)
+export function composeSpool(
+  { log, onClose }: Ground,
+  settings: { readonly statePath: string; readonly keepEndedMs: number; readonly spoolMaxBytes: number },
+  spoolBytes: () => number,
+): Spool {
+  const { statePath, keepEndedMs: keepMs, spoolMaxBytes: maxBytes } = settings
+  const spool = openSpool(statePath, { keepMs, maxBytes, spoolBytes }, log)
   onClose(() => spool.close())
   return spool
 }

@@ -1,9 +1,11 @@
+import { type EndRecord, endRecordSchema } from '@holdfast/protocol'
 import { statSync } from 'node:fs'
 import { lstat, mkdir, opendir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, type Logger } from '../log.js'
 import { isErrno } from '@holdfast/host/system-errors'
+import { readFact } from '../host/fact.js'
 import { folderNameOf, type JobKey, jobKeyOf } from './job-folder.js'
 
 /** How long a run is remembered, in milliseconds. Nobody should restore an older backup of the database. */
@@ -16,9 +18,10 @@ const NAMES_AT_ONCE = 100
 const PAUSE_MS = 100
 
 /**
- * The names of the runs that have left the spool, an empty file each. A control plane whose database was restored from a
- * backup may offer a job again that ran after the backup was made; only the runner can know, and must not run it twice.
- * There may be very many: they are asked for by name and never listed, except by a sweep in the background.
+ * The runs that have left the spool, a small file each: the end record of the run, or nothing for a run that was given
+ * up. A control plane whose database went back to an earlier state may offer such a job again, or show it as running.
+ * Only the runner can know how it ended, and must not run it twice. There may be very many of them: they are asked for
+ * by name and never listed, except by a sweep in the background.
  */
 export type PastRuns = ReturnType<typeof openPastRuns>
 
@@ -62,15 +65,32 @@ export function openPastRuns(folder: string, now: () => number, log: Logger) {
   return {
     /** @throws the system's error when it cannot be looked up. That does not mean that the run is new */
     has: (key: JobKey): boolean => statSync(fileOf(key), { throwIfNoEntry: false }) !== undefined,
-    /** @throws the system's error when it cannot be noted */
-    async note(key: JobKey): Promise<void> {
+    /**
+     * How a run ended; null: it was given up, it is not known here, or its note was torn.
+     * @throws Error when the note cannot be read now
+     */
+    endOf(key: JobKey): EndRecord | null {
+      const found = readFact(fileOf(key), endRecordSchema)
+      if (found.kind === 'unknown') throw new Error(`the note of a past run cannot be read: ${found.code}`)
+      return found.kind === 'present' ? found.content : null
+    },
+    /**
+     * @param end how the run ended; null: it was given up
+     * @throws the system's error when it cannot be noted
+     */
+    async note(key: JobKey, end: EndRecord | null): Promise<void> {
+      const text = end === null ? '' : JSON.stringify(end)
       try {
-        await writeFile(fileOf(key), '', { mode: 0o600 })
+        await writeFile(fileOf(key), text, { mode: 0o600 })
       } catch (error) {
         if (!isErrno(error, 'ENOENT')) throw error
         await mkdir(folder, { recursive: true, mode: 0o700 })
-        await writeFile(fileOf(key), '', { mode: 0o600 })
+        await writeFile(fileOf(key), text, { mode: 0o600 })
       }
+    },
+    /** The run is back in the spool. @throws the system's error */
+    async remove(key: JobKey): Promise<void> {
+      await rm(fileOf(key), { force: true })
     },
     sweep,
     /** Sweeps now and then until `close`. */

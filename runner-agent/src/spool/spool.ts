@@ -1,3 +1,4 @@
+import type { EndRecord } from '@holdfast/protocol'
 import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
@@ -7,6 +8,7 @@ import type { Logger } from '../log.js'
 import { syncFolder } from '@holdfast/host/durable'
 import { isErrno } from '@holdfast/host/system-errors'
 import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
+import { type KeepLimits, type KeptRun, KeptRuns } from './kept-runs.js'
 import { openPastRuns, type PastRuns } from './past-runs.js'
 import { createSpoolMark, type OwnSpoolMark } from './spool-mark.js'
 import { Trash } from './trash.js'
@@ -17,7 +19,7 @@ const ADMIT_AGAIN_MS = 500
 /**
  * All jobs of this host that the control plane has not stored to the end, one folder each. A job is in the spool from
  * the moment its folder is renamed from `staging/` into `jobs/`: that rename is the claim. It is out of it from the
- * moment its folder is renamed into `trash/`.
+ * moment its folder is renamed into `kept/` or `trash/`.
  */
 export interface Spool {
   /**
@@ -37,15 +39,31 @@ export interface Spool {
   /** Removes a staged job that is not to be admitted. */
   discard(staged: StagedJob): Promise<void>
   /**
-   * Takes a job out of the spool, if it is there; its bytes are removed after that, in the background.
+   * Takes a job out of the spool whose end the control plane has stored. How it ended is remembered. Its streams are kept
+   * for a while, if there is room.
+   * @param number the number that the job has at the control plane
    * @throws the system's error when it cannot be moved now: `prepare` tries again
    */
-  trash(folder: JobFolder): Promise<void>
+  keep(folder: JobFolder, end: EndRecord, number?: number): Promise<void>
+  /** The runs that are kept. */
+  kept(): readonly KeptRun[]
+  /** A kept run becomes a job of the spool again. @returns null when it is not kept @throws the system's error */
+  giveBack(key: JobKey): Promise<JobFolder | null>
+  /**
+   * Takes a job out of the spool, or a kept run away, if it is there; its bytes are removed in the background.
+   * @throws the system's error when it cannot be moved now: `prepare` tries again
+   */
+  trash(folder: Pick<JobFolder, 'key'>): Promise<void>
   /**
    * True for a run that was in the spool and has left it: it must not be started again.
    * @throws the system's error when it cannot be looked up, which does not say that the run is new
    */
   isPast(key: JobKey): boolean
+  /**
+   * How a run ended that has left the spool; null: it is not known.
+   * @throws Error when it cannot be looked up
+   */
+  endOf(key: JobKey): EndRecord | null
   /** Why the spool cannot be read now: its disk is not there. Null: it is there. */
   problem(): string | null
   /**
@@ -64,8 +82,8 @@ export interface StagedJob {
 }
 
 /** The spool below a state folder. Nothing is read or written yet. */
-export function openSpool(statePath: string, log: Logger): Spool {
-  return new SpoolFolder(join(statePath, 'spool'), createSpoolMark(statePath), log)
+export function openSpool(statePath: string, limits: KeepLimits, log: Logger): Spool {
+  return new SpoolFolder(join(statePath, 'spool'), createSpoolMark(statePath), limits, log)
 }
 
 class SpoolFolder implements Spool {
@@ -74,16 +92,18 @@ class SpoolFolder implements Spool {
   readonly #mark: OwnSpoolMark
   readonly #log: Logger
   readonly #past: PastRuns
+  readonly #kept: KeptRuns
   readonly #trash: Trash
   #isCleared = false
 
-  constructor(folder: string, mark: OwnSpoolMark, log: Logger) {
+  constructor(folder: string, mark: OwnSpoolMark, limits: KeepLimits, log: Logger) {
     this.#jobs = join(folder, 'jobs')
     this.#staging = join(folder, 'staging')
     this.#mark = mark
     this.#log = log
     this.#past = openPastRuns(join(folder, 'past'), () => Date.now(), log)
-    this.#trash = new Trash(join(folder, 'trash'), this.#past, log)
+    this.#trash = new Trash(join(folder, 'trash'), log)
+    this.#kept = new KeptRuns(join(folder, 'kept'), limits, { past: this.#past, trash: this.#trash, log })
   }
 
   async prepare(): Promise<void> {
@@ -92,6 +112,7 @@ class SpoolFolder implements Spool {
     if (!this.#isCleared) await rm(this.#staging, { recursive: true, force: true })
     for (const folder of [this.#jobs, this.#staging]) await mkdir(folder, { recursive: true, mode: 0o700 })
     await this.#trash.prepare()
+    await this.#kept.prepare()
     if (!this.#isCleared) {
       await this.#trash.empty()
       this.#past.sweepLater()
@@ -103,6 +124,7 @@ class SpoolFolder implements Spool {
   async list(): Promise<JobFolder[]> {
     const missing = this.#mark.problem()
     if (missing !== null) throw new Error(missing)
+    await this.#kept.load()
     const folders: JobFolder[] = []
     for (const entry of await entriesOf(this.#jobs)) {
       const { name } = entry
@@ -150,12 +172,40 @@ class SpoolFolder implements Spool {
     await rm(path, { recursive: true, force: true })
   }
 
-  trash(folder: JobFolder): Promise<void> {
-    return this.#trash.put(folder)
+  async keep(folder: JobFolder, end: EndRecord, number = folder.key.jobId): Promise<void> {
+    await this.#note(folder.key, end)
+    // An adopted job is asked for by its new number.
+    if (number !== folder.key.jobId) await this.#note({ ...folder.key, jobId: number }, end)
+    try {
+      if (await this.#kept.keep(folder, end)) return
+    } catch (error) {
+      this.#log.warn({ job: folder.key.jobId, error }, 'an ended run cannot be kept for a while; it is removed')
+    }
+    await this.#trash.put(folder)
+  }
+
+  kept(): readonly KeptRun[] {
+    return this.#kept.all()
+  }
+
+  async giveBack(key: JobKey): Promise<JobFolder | null> {
+    const name = folderNameOf(key)
+    const path = join(this.#jobs, name)
+    return (await this.#kept.giveBack(key, path)) ? this.#folderOf(name, key) : null
+  }
+
+  async trash({ key }: Pick<JobFolder, 'key'>): Promise<void> {
+    if (this.#kept.has(key)) return this.#kept.drop(key)
+    await this.#note(key, null)
+    await this.#trash.put(this.#folderOf(folderNameOf(key), key))
   }
 
   isPast(key: JobKey): boolean {
-    return this.#past.has(key)
+    return this.#kept.has(key) || this.#past.has(key)
+  }
+
+  endOf(key: JobKey): EndRecord | null {
+    return this.#past.endOf(key)
   }
 
   problem(): string | null {
@@ -163,11 +213,12 @@ class SpoolFolder implements Spool {
   }
 
   giveUp(key: JobKey): Promise<void> {
-    return this.#past.note(key)
+    return this.#past.note(key, null)
   }
 
   async close(): Promise<void> {
     await this.#past.close()
+    await this.#kept.close()
     await this.#trash.idle()
   }
 
@@ -175,9 +226,19 @@ class SpoolFolder implements Spool {
     return createJobFolder(join(this.#jobs, name), key, this.#mark)
   }
 
+  async #note(key: JobKey, end: EndRecord | null): Promise<void> {
+    await this.#past.note(key, end).catch((error: unknown) => {
+      this.#log.warn({ job: key.jobId, error }, 'cannot note that a run is over; nothing else depends on it')
+    })
+  }
+
+  /** An earlier agent noted that the run is over, and could not move its folder. */
   async #putPast(name: string, key: JobKey): Promise<void> {
     try {
-      await this.#trash.put(this.#folderOf(name, key))
+      const folder = this.#folderOf(name, key)
+      const end = this.#past.endOf(key)
+      if (end === null) await this.#trash.put(folder)
+      else await this.keep(folder, end)
     } catch (error) {
       this.#log.error(
         { job: key.jobId, error },

@@ -4,20 +4,17 @@ import { join } from 'node:path'
 import type { Logger } from '../log.js'
 import { isErrno } from '@holdfast/host/system-errors'
 import { folderNameOf, type JobFolder } from './job-folder.js'
-import type { PastRuns } from './past-runs.js'
 
 /** Where folders of jobs go when they leave the spool. Moving them there is quick; their bytes are removed later. */
 export class Trash {
   readonly #path: string
-  readonly #past: PastRuns
   readonly #log: Logger
   readonly #removals = new Set<Promise<void>>()
   /** Jobs that are over and whose folders could not be moved away, by the names of the folders. */
   readonly #staying = new Map<string, JobFolder>()
 
-  constructor(path: string, past: PastRuns, log: Logger) {
+  constructor(path: string, log: Logger) {
     this.#path = path
-    this.#past = past
     this.#log = log
   }
 
@@ -32,14 +29,11 @@ export class Trash {
   }
 
   /**
-   * Moves a folder out of the spool, if it is there, and notes that its run is over.
+   * Moves a folder away, if it is there. Its run is over, which the caller has noted.
    * @throws the system's error when it cannot be moved now: `putStaying` tries again
    */
   async put(folder: JobFolder): Promise<void> {
     const name = folderNameOf(folder.key)
-    await this.#past.note(folder.key).catch((error: unknown) => {
-      this.#log.warn({ job: folder.key.jobId, error }, 'cannot note that a run is over; nothing else depends on it')
-    })
     const path = join(this.#path, `${name}-${randomBytes(4).toString('hex')}`)
     try {
       await rename(folder.path, path)

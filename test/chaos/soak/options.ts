@@ -13,13 +13,15 @@ export interface SoakOptions {
 
 export const USAGE = `Usage: scripts/chaos [--minutes N] [--seed S] [--database D] [--nodes N] [--keep]
        scripts/chaos --one-fault [--help]
+       scripts/chaos --fail-overs [--help]
 
 Runs many jobs, emitted ones and real playbooks, through control planes and a runner agent while everything around them
 fails: processes are killed, stopped and frozen, the network is cut, slowed and made deaf, disks fill up, refuse to sync
 and cannot be read, the spool is away for a moment, the database is locked or its server is killed, clocks jump by hours,
 agents start in PID namespaces of their own (as root), the runner is revoked, removed and let in again, jobs are aborted.
 Then everything is mended, every job must come to its real end, and what is stored is compared with what was written.
-With --one-fault one call after the other fails instead.
+With --one-fault one call after the other fails instead. With --fail-overs an asynchronous standby of the database takes
+over, again and again.
 
   --minutes N   how long faults are injected (default 2, fractions allowed, at most 600)
   --seed S      which faults and jobs (default: drawn and printed); the same seed gives the same ones

@@ -13,7 +13,7 @@ test('a run that is over is remembered for weeks, also by the next agent, and no
   const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
   const after = (days: number) => openPastRuns(folder, () => Date.now() + days * DAY_MS, log)
   const run = { jobId: 1, runId: 'a'.repeat(32) }
-  await after(0).note(run)
+  await after(0).note(run, null)
   const known = async (days: number) => {
     await after(days).sweep()
     return after(days).has(run)

@@ -14,6 +14,8 @@ export interface EventRoutesDependencies {
   readonly sessions: Pick<Sessions, 'aliveOf'>
   readonly timers: Timers
   readonly hello: () => Promise<Hello>
+  /** Calls the listener when the database went back to an earlier state. */
+  readonly onWentBack: (listener: () => void) => void
   /** EVENT_STREAMS_PER_SESSION; 0: no limit. */
   readonly streamsPerSession: number
   readonly meters?: { streamOpened(): void; streamClosed(): void }
@@ -42,6 +44,10 @@ export function eventRoutes(deps: EventRoutesDependencies): FastifyPluginAsyncTy
     let isClosing = false
     app.addHook('preClose', async () => {
       isClosing = true
+      for (const stream of open) stream.close()
+    })
+    // Clients come back, and the next hello names the database by its new id.
+    deps.onWentBack(() => {
       for (const stream of open) stream.close()
     })
 

@@ -5,6 +5,7 @@ import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from
 import { HeldJobs, type JobRef } from '../held/held-jobs.js'
 import { answerInventory, takeBack } from '../held/spooled-jobs.js'
 import { JobOffers, type OfferNeeds } from '../offers/job-offers.js'
+import { type RecalledRuns, createRecalledRuns } from '../held/recalled-runs.js'
 import type { PreparedOrder } from '../held/prepared-order.js'
 import { OfferWatch } from '../offers/offer-watch.js'
 import { OrderBlobs } from '../offers/order-blobs.js'
@@ -42,6 +43,7 @@ export class JobSession implements RunnerSession {
   readonly #uploads: UploadSender
   readonly #gate: ReadingGate
   readonly #orphans: SessionOrphans
+  readonly #recalled: RecalledRuns
   #messages: Promise<void> = Promise.resolve()
   /** Number of messages that are being handled or wait for their turn. */
   #handling = 0
@@ -73,6 +75,7 @@ export class JobSession implements RunnerSession {
       },
     })
     this.#orphans = new SessionOrphans(connection, this.#held, { ...dependencies, send })
+    this.#recalled = createRecalledRuns(dependencies, connection)
     this.#offers = new JobOffers(connection, capacity, this.#held, this.#watch, { ...dependencies, send })
   }
 
@@ -169,7 +172,7 @@ export class JobSession implements RunnerSession {
    */
   checkOffered(offered: readonly number[]): void {
     const isQuiet = this.#isResumed && this.#handling === 0 && !this.#offers.isOffering
-    const lost = isQuiet ? offered.filter((id) => !this.#held.has(id)) : []
+    const lost = isQuiet ? offered.filter((id) => !this.#held.has(id) && !this.#recalled.isAsked(id)) : []
     const again = lost.find((id) => this.#withoutOffer.has(id))
     this.#withoutOffer = new Set(lost)
     if (again === undefined || !this.#isOpen) return
@@ -221,22 +224,28 @@ export class JobSession implements RunnerSession {
       case 'orphan':
         await this.#orphans.take(message)
         return
+      case 'recalled':
+        await this.#recalled.take(message, this.#drop(message, 'unclaimed'))
+        this.#jobEnded()
+        return
     }
   }
 
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
-    const resumptions = await answerInventory(this.dependencies, this.connection, spooled)
-    for (const { job, stored, full, copy } of resumptions) {
+    const { answers, missing } = await answerInventory(this.dependencies, this.connection, spooled)
+    for (const { job, stored, full, copy } of answers) {
       if (job.verdict === 'continue') this.#held.resume(refOf(job), stored, full, job.abort, copy)
     }
     this.dependencies.live.changed('jobs')
     this.dependencies.ends?.jobEnded()
-    this.#send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
-    for (const { job } of resumptions) {
+    this.#send({ type: 'resume', jobs: answers.map(({ job }) => job) })
+    for (const { job } of answers) {
       this.#held.sayFull(refOf(job))
       this.#held.sayLateAbort(refOf(job))
     }
-    this.#orphans.listed(resumptions.map(({ job }) => job))
+    this.#recalled.ask(missing)
+    if (missing.length > 0) this.#send({ type: 'recall', jobs: [...missing] })
+    this.#orphans.listed(answers.map(({ job }) => job))
     await this.#orphans.carryOut()
     this.#isResumed = true
     this.#offers.start()
@@ -251,12 +260,16 @@ export class JobSession implements RunnerSession {
   }
 
   async #resolveUnknown(jobId: number): Promise<void> {
-    const { store, clock, live, ends } = this.dependencies
+    const { store, clock } = this.dependencies
     await store.write('runners.aborted', (queries) =>
       takeBack(queries, this.connection.fingerprint, jobId, clock.now()),
     )
-    live.changed('jobs')
-    ends?.jobEnded()
+    this.#jobEnded()
+  }
+
+  #jobEnded(): void {
+    this.dependencies.live.changed('jobs')
+    this.dependencies.ends?.jobEnded()
     this.#offers.offer()
   }
 

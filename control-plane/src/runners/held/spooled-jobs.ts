@@ -56,7 +56,8 @@ type JobRef = Pick<SpooledJob, 'job_id' | 'run_id'>
  * Compares an agent's spool with the database when the agent has connected. Jobs are known by run id and key. So jobs
  * of a runner that was removed, or that replaced its keys, are found again and go on.
  *
- * - Jobs that the agent never claimed go back into the queue. Jobs that it claimed and lost are ended with that reason.
+ * - The agent is asked about jobs that it should have and does not list (`recalled-runs.ts`). Nothing is decided about
+ *   them here.
  * - Jobs that it has go on from what is stored.
  * - Jobs that this database does not know are described by the agent, and get a new row (`adoption.ts`). The product
  *   ends a playbook only when a person asked for it, never because a list names an unknown job. So the agent has to
@@ -69,7 +70,7 @@ export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   { runnerId, keys, epoch }: ListedRunner,
   spooled: readonly SpooledJob[],
-): Promise<Resumption[]> {
+): Promise<{ readonly answers: readonly Resumption[]; readonly missing: readonly JobRef[] }> {
   // This runs in its turn among the writes. So everything that an older connection of the runner had begun to write is
   // stored before.
   return store.write('runners.inventory', async (queries) => {
@@ -100,10 +101,10 @@ export function answerInventory(
     }
     await deleteOtherOrphans(queries, runnerId, waiting)
     const listed = new Set(runIds)
-    for (const job of await findJobsOfKey(queries, holder.keys[0])) {
-      if (!listed.has(job.run_id)) await resolveMissing(queries, job, now, copyBy)
-    }
-    return answers
+    const missing = (await findJobsOfKey(queries, holder.keys[0])).filter(({ run_id }) => !listed.has(run_id))
+    if (copyBy === null) return { answers, missing: missing.map(({ id: job_id, run_id }) => ({ job_id, run_id })) }
+    for (const job of missing) await endMissingInCopy(queries, job, now, copyBy)
+    return { answers, missing: [] }
   })
 }
 
@@ -220,21 +221,17 @@ function verdictOn(job: HeldJob): 'continue' | 'stored' {
   return isEnded(status) && status !== 'abandoned' ? 'stored' : 'continue'
 }
 
-/** @param copyBy who accepted the older copy of a state folder that does not name the job; null: it is no copy */
-async function resolveMissing(
-  queries: Queries,
-  job: HeldJob,
-  now: number,
-  copyBy: string | null = null,
-): Promise<void> {
-  if (copyBy !== null) {
-    // The job may have run after the copy was made. So it must not run again.
-    const reason = missingReason(job.runner_name, copyBy)
-    await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
-  } else if (job.dispatch === 'claimed') {
-    // Nobody can find out which of the two it is, because a restored database does not know what was stored before.
-    const why = 'its spool was lost, or this database was restored from a backup'
-    const reason = `the runner '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`
+/** The job may have run after the copy was made. So it must not run again. */
+async function endMissingInCopy(queries: Queries, job: HeldJob, now: number, acceptedBy: string): Promise<void> {
+  const reason = missingReason(job.runner_name, acceptedBy)
+  await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
+}
+
+/** Decides about a job of which its runner says that it has never heard of its run, or that it does not take it. */
+export async function resolveMissing(queries: Queries, job: HeldJob, now: number): Promise<void> {
+  if (job.dispatch === 'claimed') {
+    const runner = job.runner_name ?? ''
+    const reason = `the runner '${runner}' claimed the job and says that it has never heard of it: its spool was lost`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {
     await resolveUnclaimed(queries, job, now)

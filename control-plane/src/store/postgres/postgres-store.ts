@@ -48,6 +48,7 @@ export async function openPostgresStore(url: string, tables: Tables = 'brought u
   const commits = createGroupCommit(
     createPostgresTransactions(writing, {
       newMark: () => marks.next(node),
+      noteCommitted: (mark) => marks.noteCommitted(mark),
       commitCheckMs: TIMEOUT_MS,
       pause: (ms) => pause(ms),
       now: () => performance.now(),
@@ -62,6 +63,7 @@ export async function openPostgresStore(url: string, tables: Tables = 'brought u
   return {
     read,
     write: (name, operation) => commits.write(name, operation),
+    lookBack: () => marks.lookBack(),
     limitWaits: (ms) => commits.limitWaits(ms),
     // A write without changes still writes its mark. So it shows whether writing is possible.
     check: createStoreCheck(read, commits, () => Promise.resolve()),

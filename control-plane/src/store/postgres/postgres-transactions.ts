@@ -12,6 +12,8 @@ import type { Queries } from '../store.js'
 export interface TransactionDependencies {
   /** A text that no transaction of any node has used before. */
   readonly newMark: () => string
+  /** The transaction with this mark is committed. */
+  readonly noteCommitted: (mark: string) => void
   /** How long to ask for the result of a commit, in milliseconds. */
   readonly commitCheckMs: number
   readonly pause: (ms: number) => Promise<void>
@@ -30,7 +32,7 @@ export interface TransactionDependencies {
  */
 export function createPostgresTransactions(
   pool: pg.Pool,
-  { newMark, commitCheckMs, pause, now }: TransactionDependencies,
+  { newMark, noteCommitted, commitCheckMs, pause, now }: TransactionDependencies,
 ): WriteTransactions<Queries> {
   let client: pg.PoolClient | null = null
 
@@ -91,6 +93,7 @@ export function createPostgresTransactions(
         letGo(true)
         if ((await commitOutcome(mark, error)) === 'abandoned') throw error
       }
+      noteCommitted(mark)
       letGo(false)
     },
     async rollback() {

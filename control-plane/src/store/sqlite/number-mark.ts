@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import * as v from 'valibot'
 import { messageOf } from '../../errors.js'
 import type { Timers } from '../../time/timers.js'
-import { knownDatabaseId, renewDatabaseId } from '../service/database-id.js'
+import { knownDatabaseId, renewDatabaseId } from '../database-id.js'
 import type { RawStore } from '../store.js'
 
 /** How often it is looked whether numbers were given, in milliseconds. */
@@ -36,7 +36,7 @@ const Mark = v.object({ database: v.string(), numbers: v.record(v.string(), v.nu
 export async function keepNumberMark(
   path: string,
   store: RawStore,
-  { timers, warn }: { readonly timers: Timers; readonly warn: (text: string) => void },
+  { timers, warn, now }: { readonly timers: Timers; readonly warn: (text: string) => void; readonly now: () => number },
 ) {
   const markPath = `${path}-mark`
   let written = ''
@@ -61,7 +61,8 @@ export async function keepNumberMark(
 
   const { database, numbers } = await stored()
   const reason = await whyTakenBack(markPath, database, numbers)
-  if (database === '' || reason !== null) await renewDatabaseId(store, database === '' ? null : database)
+  if (database === '') await renewDatabaseId(store, null, null)
+  else if (reason !== null) await renewDatabaseId(store, database, { reason, time: now() })
   if (database !== '' && reason !== null) {
     warn(`${reason}, so the database gets a new id: whoever follows jobs or the audit trail begins again`)
   }

@@ -109,6 +109,8 @@ function createStore(handles: Handles, commits: GroupCommit<Kysely<Database>>): 
   return {
     read,
     write: (name, operation) => commits.write(name, operation),
+    // No other process writes the file of a running control plane. A file that was put back is noticed at the start.
+    lookBack: () => Promise.resolve('unknown'),
     limitWaits(ms) {
       handles.renewNoMore()
       commits.limitWaits(ms)

@@ -26,6 +26,8 @@ import { createTurnedAway } from '../join/turned-away.js'
 /** How often the hub looks for abandoned requests and old join tokens, in milliseconds. */
 const SWEEP_MS = 15_000
 
+const WENT_BACK = 'the database went back to an earlier state: list your jobs anew'
+
 /** The part of the control plane for runners: all their sockets and timers, and the actions on runners. */
 export interface RunnerHub extends RunnerActions {
   /**
@@ -108,6 +110,10 @@ export function createRunnerHub(deps: HubDependencies): RunnerHub {
     (socket) => socket.close('heartbeat_lost', 'nothing came for two heartbeats'),
   )
   const sweepTimer = sweepAfter(steady, limits.graceMs, () => sweep().catch(sayFailed(log, 'the sweep of requests')))
+  // What a runner was told about its jobs may not be stored any more. So each one comes back and lists its jobs anew.
+  nodes.onWentBack(() => {
+    for (const connection of registry.all()) connection.close('going_away', WENT_BACK)
+  })
   known.refresh().catch(sayFailed(log, 'reading the addresses of approved runners'))
 
   return {

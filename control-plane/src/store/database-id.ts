@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Queries, RawStore } from '../store.js'
+import { insertAudit } from './audit/audit.js'
+import type { Queries, RawStore } from './store.js'
 
 const ROW = 1
 
@@ -9,7 +10,7 @@ const ROW = 1
  * its numbers begins again.
  */
 export async function databaseIdOf(store: RawStore): Promise<string> {
-  return (await knownDatabaseId(store.read)) ?? (await renewDatabaseId(store, null))
+  return (await knownDatabaseId(store.read)) ?? (await renewDatabaseId(store, null, null))
 }
 
 /** Null: nobody has given it yet. */
@@ -18,13 +19,27 @@ export async function knownDatabaseId(queries: Queries): Promise<string | null> 
   return known?.id ?? null
 }
 
+/** Why a database that had an id gets a new one, for the audit trail. */
+export interface Renewal {
+  /** A sentence. */
+  readonly reason: string
+  /** Milliseconds since the epoch. */
+  readonly time: number
+}
+
 /**
- * Gives the database a new id, unless somebody else has done so meanwhile.
+ * Gives the database a new id, unless somebody else has done so meanwhile. The audit trail says why.
  * @param known the id that it had; null: it had none
+ * @param renewal null for a database that has no id yet
  * @param place a word for where the database is, for the end of the id
  * @returns the id that it has now
  */
-export function renewDatabaseId(store: RawStore, known: string | null, place: string | null = null): Promise<string> {
+export function renewDatabaseId(
+  store: RawStore,
+  known: string | null,
+  renewal: Renewal | null,
+  place: string | null = null,
+): Promise<string> {
   return store.write('service.name-database', async (queries) => {
     const now = await knownDatabaseId(queries)
     if (now !== null && now !== known) return now
@@ -34,6 +49,18 @@ export function renewDatabaseId(store: RawStore, known: string | null, place: st
       .values({ row: ROW, id })
       .onConflict((conflict) => conflict.column('row').doUpdateSet({ id }))
       .execute()
+    if (renewal !== null) {
+      await insertAudit(queries, {
+        time: renewal.time,
+        user: null,
+        address: '',
+        action: 'database.went_back',
+        object: { kind: 'service', id: null, name: null },
+        status: 200,
+        requestId: randomUUID(),
+        detail: renewal.reason,
+      })
+    }
     return id
   })
 }
