@@ -8,6 +8,7 @@ import { signIn } from '../support/rest.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { approveRunner } from './kit/other-agent.js'
+import { SMALL_LOAD, extravarsOf, truthOf } from './kit/load.js'
 import { REAL_JOBS, launchReal } from './kit/real-job.js'
 import { expectExactly } from './kit/stored.js'
 
@@ -65,6 +66,10 @@ interface JobRecord {
   readonly id: number
   readonly run_id: string
   readonly adopted_at: string | null
+  readonly status: string
+  readonly target: string
+  readonly parent_id: number | null
+  readonly schedule: { readonly name: string } | null
 }
 
 async function jobsOf(product: Product): Promise<JobRecord[]> {
@@ -138,6 +143,60 @@ describe('a restored database', () => {
     expect(later.truth.starts()).toBe(1)
     // What the control plane has is not sent a second time.
     expect((await jobsOf(product)).length).toBe(3)
+  })
+
+  test('the steps of a parent job and the start of a schedule that came after the backup do not run a second time', async () => {
+    const steps = ['one', 'two', 'three']
+    const form = {
+      name: 'steps',
+      type: 'multistep',
+      roles: ['default'],
+      fields: steps.map((name) => ({ name, type: 'yaml' })),
+      steps: steps.map((name) => ({ name, key: name, playbook: `synthetic-${name}.yml`, inventory: 'localhost,' })),
+    }
+    chaos = await startChaos({
+      forms: { 'steps.yml': JSON.stringify(form) },
+      playbooks: Object.fromEntries(steps.map((name) => [`synthetic-${name}.yml`, '[]\n'])),
+    })
+    const { product } = chaos
+    const folder = join(product.folder, 'truth')
+    const values = Object.fromEntries(
+      steps.map((name) => [name, extravarsOf({ ...SMALL_LOAD, gates: [100] }, folder, `step-${name}`)]),
+    )
+    const truthOfStep = (name: string) => truthOf(folder, `step-${name}`)
+    const parent = await product.launch('steps', values)
+    const scheduled = extravarsOf(SMALL_LOAD, folder, 'scheduled')
+    await waitFor('the first step to be at its gate', () => truthOfStep('one').waitsAt(100))
+    const at = new Date(Date.now() + 3000).toISOString()
+    await product.admin.post('/schedule', { name: 'once', form: 'synthetic', at, missed: 'run', values: scheduled })
+    await backUp()
+    for (const name of ['one', 'two']) {
+      await waitFor(`step ${name} to be at its gate`, () => truthOfStep(name).waitsAt(100))
+      truthOfStep(name).openGate(100)
+    }
+    await waitFor('the third step to be at its gate', () => truthOfStep('three').waitsAt(100))
+    const oneScheduled = async () => {
+      const jobs = (await jobsOf(product)).filter((job) => job.schedule?.name === 'once')
+      return jobs.length === 1 && jobs[0]?.status === 'success' ? jobs[0] : null
+    }
+    await waitFor('the job of the schedule to end', oneScheduled)
+    await restore()
+    await waitFor('the third step to be known again', async () =>
+      (await jobsOf(product)).some((job) => job.parent_id === parent && job.target === 'three'),
+    )
+    truthOfStep('three').openGate(100)
+    expect(await product.waitForEnd(parent)).toMatchObject({ status: 'success' })
+    const again = await waitFor('the job of the schedule to be known again', oneScheduled)
+    await expectExactly(product, again.id, truthOf(folder, 'scheduled'))
+    const jobs = await jobsOf(product)
+    expect(jobs.map(({ target }) => target).sort()).toEqual(['one', 'steps', 'synthetic', 'three', 'two'])
+    for (const name of steps) {
+      const child = jobs.find(({ target }) => target === name)
+      expect(child).toMatchObject({ status: 'success', parent_id: parent })
+      await expectExactly(product, child?.id ?? 0, truthOfStep(name))
+    }
+    const starts = [...steps.map((name) => truthOfStep(name)), truthOf(folder, 'scheduled')].map((one) => one.starts())
+    expect(starts).toEqual([1, 1, 1, 1])
   })
 
   test('a runner that keeps no output still says how its jobs ended, and what is lost is said', async () => {

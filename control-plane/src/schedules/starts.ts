@@ -100,6 +100,7 @@ export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
     const nextAt = nextStart(schedule, at)
     const { id: jobId } = await launchJob(launching, caller, launchOf(schedule), {
       schedule,
+      start: startOf(schedule),
       async stored(queries, id) {
         const turn = { at, nextAt, outcome: { jobId: id } }
         if (!(await endScheduleTurn(queries, schedule, turn))) throw new TurnOverError()
@@ -141,6 +142,11 @@ export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
       last = { from: lookedAt, to: clock.now() }
     },
   }
+}
+
+/** Which start of which schedule it is, with what it launches: a changed schedule starts something else. */
+function startOf({ id, createdAt, turn, nextAt, form, values, credentials }: Schedule): string {
+  return `schedule ${JSON.stringify([id, createdAt, turn, nextAt, form, values, credentials])}`
 }
 
 /** All schedules that are due at a time, page by page. */

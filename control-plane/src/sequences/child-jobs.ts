@@ -26,8 +26,6 @@ export interface ChildJobDependencies {
   readonly vault: JobVault
   readonly grants: Grants
   readonly uploads: Pick<UploadFolder, 'path'>
-  /** Makes a random id of 32 hexadecimal digits. */
-  readonly newRunId: () => string
 }
 
 /** The job of a step or workflow node, ready to be stored. */
@@ -95,12 +93,12 @@ export async function prepareChildJob(
 /** Stores the job of a step or workflow node. @returns its id */
 export async function insertChildJob(
   queries: Queries,
-  deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>,
+  deps: Pick<ChildJobDependencies, 'vault'>,
   { job }: Pick<ParentJob, 'job'>,
   part: PreparedChildJob,
   now: number,
 ): Promise<number> {
-  const runId = deps.newRunId()
+  const runId = deps.vault.runIdOf(`child job ${job.run_id} ${part.identifier}`)
   const { columns, secret, files, sequence, problem } = part
   const { id } = await storeJob(queries, {
     row: {
@@ -120,6 +118,7 @@ export async function insertChildJob(
       approved_manifest: job.approved_manifest,
       notifications: part.notifications,
     },
+    mayBeAdopted: true,
     secret: sealedSecret(deps.vault, runId, { secret }),
     files,
     sequence,

@@ -82,10 +82,7 @@ export class TurnWriter {
   }
 
   /** @returns those of the started jobs that are parent jobs themselves */
-  async start(
-    deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>,
-    parts: readonly PreparedChildJob[],
-  ): Promise<number[]> {
+  async start(deps: Pick<ChildJobDependencies, 'vault'>, parts: readonly PreparedChildJob[]): Promise<number[]> {
     const sequences: number[] = []
     for (const part of parts) {
       const { identifier } = part

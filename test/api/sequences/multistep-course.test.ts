@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSequences } from '../../../control-plane/src/sequences/sequences.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
@@ -339,7 +338,6 @@ function another(store: Store = server.store) {
     maskPattern: /x/,
     log: silent as never,
     grants: { of: () => Promise.resolve(grant as never) },
-    newRunId: () => randomBytes(16).toString('hex'),
     timers: { after: () => () => undefined, every: () => () => undefined },
     serviceClock: { look: () => Promise.resolve(0) },
     kinds: server.parts.sequences.kinds,

@@ -1,5 +1,5 @@
 import { type Secrets, secretsOf } from '../../secrets/secret-ring.js'
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
  * Secrets at rest, encrypted with AES-256-GCM:
@@ -11,6 +11,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
  */
 const VERSION = 1
 const CONTEXT = 'holdfast stored credential v1'
+const NAME_CONTEXT = 'holdfast name v1'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const HEADER_BYTES = 1 + NONCE_BYTES + TAG_BYTES
@@ -67,6 +68,12 @@ export function createSecretBox(secrets: Secrets) {
 
   return {
     seal,
+    /** A name that follows from a text, and that nobody can compute without the secret: 64 hexadecimal digits. */
+    nameOf(text: string): string {
+      const [secret = ''] = secretsOf(secrets)
+      const key = Buffer.from(hkdfSync('sha256', secret, '', NAME_CONTEXT, 32))
+      return createHmac('sha256', key).update(text).digest('hex')
+    },
     /** @throws SecretBoxError when the ENCRYPTION_SECRET, the bytes or the owner differ from those at `seal` */
     open: (sealed: Buffer, owner: string): string => openWith(sealed, owner).text,
     /**

@@ -19,6 +19,8 @@ import { type JobToStore, columnsOf, sealedSecret, storeJob } from './store-job.
 /** Who or what starts a launch instead of a person, such as a schedule. */
 export interface LaunchOrigin {
   readonly schedule: { readonly id: number; readonly name: string }
+  /** Which start of what it is. A repeated start has the same text (`JobVault.runIdOf`). */
+  readonly start: string
   /** Runs in the transaction that stores the job. If it throws, the job is not stored. */
   stored(queries: Queries, jobId: number): Promise<void>
 }
@@ -34,7 +36,7 @@ export interface LaunchDependencies extends LaunchReading {
   readonly store: Store
   readonly live: LiveEvents
   readonly runners: RunnerPort
-  readonly vault: Pick<JobVault, 'seal'>
+  readonly vault: Pick<JobVault, 'seal' | 'runIdOf'>
   readonly subjects: Pick<ApprovalSubjects, 'of'>
   readonly log: WarningLog
   /** Makes a random id of 32 hexadecimal digits. */
@@ -72,6 +74,8 @@ export async function launchJob(
     // The files were checked before, but one may be gone now. The error also undoes the insert of the job.
     if (stored.goneFiles.length > 0) refuseUploads(stored.goneFiles.map((field) => problemOfUpload(field, 'unknown')))
     await origin?.stored(queries, stored.id)
+    // It runs, or has run: it needs neither an approval nor a place.
+    if (stored.isAdopted) return { id: stored.id, admitted: [] }
     const now = job.row.start_time
     if (approval) await askForApproval(queries, { id: stored.id, target: job.row.form }, approval, now)
     return { id: stored.id, admitted: await admitNew(queries, stored.id, approval ? null : group, now) }
@@ -110,7 +114,7 @@ async function jobToStore(
   { job, files, fieldValues }: LaunchPlan,
   { approval, origin }: { readonly approval: JobApproval | null; readonly origin: LaunchOrigin | null },
 ): Promise<JobToStore & { readonly group: { readonly name: string; readonly limit: number } | null }> {
-  const runId = newRunId()
+  const runId = origin ? vault.runIdOf(origin.start) : newRunId()
   const concurrency = job.problem === null ? form.concurrency : null
   return {
     row: {
@@ -135,6 +139,7 @@ async function jobToStore(
       concurrency_limit: concurrency?.limit ?? null,
       notifications: form.notifications && JSON.stringify(form.notifications),
     },
+    mayBeAdopted: origin !== null,
     secret: sealedSecret(vault, runId, job),
     files,
     sequence: job.sequence ?? null,

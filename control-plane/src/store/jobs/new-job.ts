@@ -45,6 +45,23 @@ export function newJobRow(job: NewJob): JobColumns {
   }
 }
 
+/**
+ * A job that was adopted from its runner gets its place: it is the run of a new job, of which the database did not know
+ * that it had been started before.
+ * @returns its id; null when no adopted job has this run
+ */
+export async function placeAdopted(queries: Queries, job: NewJob): Promise<number | null> {
+  const { target, parent_id, schedule_id, schedule_name, notifications, password_fields } = newJobRow(job)
+  const placed = await queries
+    .updateTable('job')
+    .set({ target, parent_id, schedule_id, schedule_name, notifications, password_fields })
+    .where('run_id', '=', job.run_id)
+    .where('adopted_at', 'is not', null)
+    .returning('id')
+    .executeTakeFirst()
+  return placed?.id ?? null
+}
+
 /** Creates a job with empty streams. @returns its id */
 export async function insertJob(queries: Queries, job: NewJob): Promise<number> {
   const { id } = await queries.insertInto('job').values(newJobRow(job)).returning('id').executeTakeFirstOrThrow()

@@ -11,7 +11,7 @@ export interface JobTable {
   id: Generated<number>
   run_id: Fixed<string>
   form: Fixed<string>
-  target: Fixed<string>
+  target: string
   job_type: Fixed<JobType>
   status: JobStatus
   status_reason: string | null
@@ -37,7 +37,7 @@ export interface JobTable {
   dispatch: Dispatch
   /** Until when it may wait for the runner, by the service clock; null when it never had to wait, or has ended. */
   wait_until: number | null
-  parent_id: Fixed<number | null>
+  parent_id: number | null
   step: string | null
   /** JSON: the approval that the job waits for or got last; null when it never needed one. */
   approval: string | null
@@ -53,7 +53,7 @@ export interface JobTable {
   /** JSON object of the field values, without passwords, and with a mask in place of values that contain one. */
   raw_form_data: Fixed<string | null>
   /** JSON array: the keys of the form's password fields at the launch. */
-  password_fields: Fixed<string>
+  password_fields: string
   /** JSON: what the order needs in addition to the extra variables. */
   playbook: Fixed<string>
   /** Hash of the manifest that was approved. The job runs no other playbook folder. Null: no approval limits it. */
@@ -64,9 +64,9 @@ export interface JobTable {
    */
   adopted_at: ColumnType<number | null, number | null | undefined, never>
   /** The schedule that started it, also after the schedule is gone; null: a person or its parent job started it. */
-  schedule_id: ColumnType<number | null, number | null | undefined, never>
+  schedule_id: ColumnType<number | null, number | null | undefined, number | null>
   /** The name that the schedule had then. */
-  schedule_name: ColumnType<string | null, string | null | undefined, never>
+  schedule_name: ColumnType<string | null, string | null | undefined, string | null>
   /** How long it may run, in milliseconds; null: for ever. */
   time_limit_ms: ColumnType<number | null, number | null | undefined, never>
   /** How long a connected runner has had it, in milliseconds. It is counted only for a job with a time limit. */
@@ -80,7 +80,7 @@ export interface JobTable {
   /** 1: it has a place in its group, until its end. */
   has_place: ColumnType<number, number | undefined, number>
   /** JSON: who gets notifications about it, according to its form or step at the launch; null: nobody. */
-  notifications: ColumnType<string | null, string | null | undefined, never>
+  notifications: ColumnType<string | null, string | null | undefined, string | null>
 }
 
 /** The secret values of a job. There is a row while the job has any and has not ended. */
