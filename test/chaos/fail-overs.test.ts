@@ -9,5 +9,7 @@ test('fail-overs to a standby that is behind lose nothing and double nothing', {
   const said: string[] = []
   const options = { count: 5, seed: 1, behind: 2, keep: false }
   const { isExact, line } = await playFailOvers(options, new AbortController().signal, (text) => void said.push(text))
+  // A commit that is missing is noticed, and said.
+  expect(line).toMatch(/^5 fail-overs \([1-5] in the audit trail\)/)
   expect({ isExact, said: isExact ? [] : [...said, line] }).toEqual({ isExact: true, said: [] })
 })

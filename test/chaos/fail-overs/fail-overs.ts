@@ -54,7 +54,7 @@ export async function playFailOvers(
   const sums: Sums = { jobs: 0, untaken: 0, adopted: 0, outputBytes: 0, events: 0, lost: 0, doubled: 0, wrong: 0 }
   let chaos: ChaosProduct | null = null
   let isExact = false
-  let played = 0
+  let [played, noticed] = [0, 0]
   try {
     chaos = await startChaos({ database: pair.server, agent: { RTE_MAX_JOBS: '20' } })
     for (; played < count && !interrupted.aborted; played += 1) {
@@ -63,6 +63,8 @@ export async function playFailOvers(
       await playOne(chaos, pair, chance.fork(String(played)), behindMs, sums, say)
       say(`fail-over ${played + 1} of ${count}, ${behindMs} ms behind: ${sums.wrong === before ? 'exact' : 'WRONG'}`)
     }
+    const { admin } = chaos.product
+    noticed = (await admin.get<{ records: unknown[] }>('/audit?action=database.went_back')).records.length
     isExact = sums.lost + sums.doubled + sums.wrong === 0
   } finally {
     await chaos?.close({ keep: keep || !isExact })
@@ -70,7 +72,7 @@ export async function playFailOvers(
     await pair.close()
   }
   const { jobs, untaken, adopted, outputBytes, events, lost, doubled, wrong } = sums
-  const ran = `${played} fail-overs, ${jobs} jobs (${adopted} under a new number, ${untaken} launches taken by nobody)`
+  const ran = `${played} fail-overs (${noticed} in the audit trail), ${jobs} jobs (${adopted} under a new number, ${untaken} launches taken by nobody)`
   const line = `${ran}; compared ${outputBytes} bytes and ${events} events: ${lost} lost, ${doubled} doubled, ${wrong} wrong`
   return { line, isExact }
 }
