@@ -317,6 +317,8 @@ describe('a restored database', () => {
     for (const gate of LOAD.gates) old.truth.openGate(gate)
     await waitFor('its real end', async () => (await product.admin.get(`/job/${adopted.id}`)).status === 'success')
     await expectExactly(product, adopted.id, old.truth)
+    // A job that was adopted while it ran ends like every other one: its connection goes on.
+    expect(product.agent.said()).not.toContain('is not one to be described')
   })
 
   test('lost whole: another control plane leaves the jobs alone until an admin decides, and the right one goes on', async () => {

@@ -52,8 +52,9 @@ export function createOrphanReports(deps: {
     ended(run: JobRun): void {
       if (reported.has(run.folder.key.runId)) add(run, 'anew')
     },
-    /** The control plane said what becomes of a job. */
-    answered(runId: string): void {
+    /** The control plane said what becomes of a job. @param isKnown it knows the job now, so nothing more is described */
+    answered(runId: string, isKnown: boolean): void {
+      if (isKnown) reported.delete(runId)
       if (underWay !== runId) return
       underWay = null
       next()

@@ -102,7 +102,7 @@ export class WorkMessages {
 
   #resume(at: Session, job: ResumedJob): void {
     const { runs } = this.#deps
-    at.orphans.answered(job.run_id)
+    at.orphans.answered(job.run_id, job.verdict !== 'unknown')
     const run = runs.find(job)
     if (run) this.#goOn(at, run, job)
     else this.#resumeKept(at, job)
