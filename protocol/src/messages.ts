@@ -20,6 +20,8 @@ export const helloPayloadSchema = v.object({
   generation: countSchema,
   /** Random id of this process: two processes with one generation are clones. */
   instance: runIdSchema,
+  /** True: its state folder is a copy of that of an earlier process, and no control plane has let it in since. */
+  copied: v.optional(v.boolean()),
   contract: countSchema,
   /** The newest contract that it speaks. */
   speaks: countSchema,

@@ -14,6 +14,10 @@ const NOT_ACCEPTED: ReadonlyMap<CloseReasonName, string> = new Map([
   ['clone', 'refused as a clone: another process continues the identity of this runner'],
 ])
 
+const COPY_NOT_ACCEPTED =
+  'refused as a copy: this state folder is a copy, and the original may still run its jobs; start the agent on the ' +
+  'original, or let an admin accept this copy (holdfast runner accept)'
+
 /**
  * Where this agent stands with the control plane:
  *
@@ -44,6 +48,10 @@ export interface ApprovalWatchDependencies {
    */
   readonly hasJoinToken: boolean
   readonly now: () => Date
+  /** Whether the state folder is a copy that no control plane has let in. */
+  readonly isCopied: () => boolean
+  /** The control plane has let this agent in, and it is approved. */
+  readonly letIn: () => void
   /** Why no job is taken although everything else works; null: jobs are taken. */
   readonly problem: () => string | null
   readonly log: Logger
@@ -85,7 +93,8 @@ class LinkedApprovalWatch implements ApprovalWatch {
     refused: (reason) => {
       // A connection that a newer one took over says nothing about that newer one.
       if (this.#state !== 'down') return
-      this.#refusal = NOT_ACCEPTED.get(reason) ?? null
+      const isCopy = reason === 'clone' && this.#deps.isCopied()
+      this.#refusal = isCopy ? COPY_NOT_ACCEPTED : (NOT_ACCEPTED.get(reason) ?? null)
       if (this.#refusal !== null) this.#deps.hostJobs.wait()
     },
     down: () => {
@@ -137,7 +146,7 @@ class LinkedApprovalWatch implements ApprovalWatch {
   }
 
   #move(to: 'waiting' | 'approved', maxJobs: number | null, over: Connection): void {
-    const { hostJobs, trust, name, fingerprint, hasJoinToken, log } = this.#deps
+    const { hostJobs, trust, name, fingerprint, hasJoinToken, letIn, log } = this.#deps
     const before = this.#state
     this.#state = to
     this.#connection = over
@@ -150,6 +159,7 @@ class LinkedApprovalWatch implements ApprovalWatch {
       }
     } else {
       log.info({ name, epoch: over.epoch }, 'connected to the control plane and approved')
+      letIn()
       // Trust is noted before anything is taken from this control plane.
       trust.approved()
       hostJobs.connected(over)

@@ -125,11 +125,22 @@ async function composeHost(ground: Ground, settings: AgentSettings, overrides: A
   const { stateLock, supervisors } = await composeState(ground, settings, python.now.path)
   log.info({ name: settings.name, fingerprint: identity.fingerprint, state: settings.statePath }, 'agent starts')
   if (stateLock.doubt !== null) log.warn(stateLock.doubt)
+  if (stateLock.isCopied) log.warn('this state folder is a copy: nothing is decided about its jobs until it is let in')
+  const copy = {
+    isCopied: () => stateLock.isCopied,
+    letIn: () => {
+      stateLock.letIn().catch((error: unknown) => {
+        log.warn({ error }, 'cannot note that this copy of a state folder was let in; the next start may be refused')
+      })
+    },
+  }
   const descriptors = openDescriptorReserve(log)
   onClose(() => {
     descriptors.close()
   })
-  return { identity, python, stateLock, supervisors, descriptors }
+  const { generation, instance } = stateLock
+  const start = { generation, instance, isCopied: copy.isCopied }
+  return { identity, python, stateLock, start, copy, supervisors, descriptors }
 }
 
 type Host = Awaited<ReturnType<typeof composeHost>>
@@ -161,7 +172,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
   const { log, now, onClose } = ground
   const { name, joinToken, statePath } = settings
   const host = await composeHost(ground, settings, overrides)
-  const { identity, python, stateLock, supervisors, descriptors } = host
+  const { identity, python, start, copy, supervisors, descriptors } = host
   const { fingerprint } = identity
   const health = createHealthServer({
     notReady: () => {
@@ -206,6 +217,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
       if (disk.problem !== null) return { code: 'spool_full', message: disk.problem }
       return descriptors.problem === null ? null : { code: 'busy', message: descriptors.problem }
     },
+    isCopied: copy.isCopied,
     changed: () => {
       approvalWatch.sendStatus()
     },
@@ -217,6 +229,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     fingerprint,
     now,
     log,
+    ...copy,
     problem: () => hostProblem() ?? disk.problem ?? descriptors.problem ?? loading.problem,
     hasJoinToken: joinToken !== null,
   })
@@ -225,8 +238,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     trust,
     events: approvalWatch.events,
     hello: {
-      generation: stateLock.generation,
-      instance: stateLock.instance,
+      ...start,
       name,
       joinToken,
       maxJobs: hostJobs.figures().maxJobs,

@@ -1,8 +1,10 @@
-import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { AgentProcess, processesOf, spooledJob, supervisorPid } from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
+import { FAST_TIMERS } from './fast-timers.js'
 import { leaveTrace, orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd, type Setting } from './setting.js'
 import { waitUntil } from './waiting.js'
@@ -227,6 +229,51 @@ test('what looks lost from here is not judged while the control plane does not a
   controlPlane.refuse = null
   await setting.join()
   expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'supervisor_lost' })
+})
+
+test('a copy of the state folder says so and decides nothing until a control plane lets it in; a moved folder is no copy', async () => {
+  const setting = await createSetting()
+  const { controlPlane, folder, statePath } = setting
+  const first = await setting.join()
+  const job = offerWaiting(setting)
+  await printed(setting, job, 'before')
+  const supervisor = supervisorPid(statePath) ?? 0
+  await first.kill()
+  process.kill(supervisor, 'SIGKILL')
+  const copyPath = join(folder, 'copy')
+  execFileSync('cp', ['-a', statePath, copyPath])
+  const hasEnded = (path: string) => readdirSync(spooledJob(path) ?? '').includes('end.json')
+
+  // Without a control plane the original judges its jobs after a minute, and the copy does not.
+  const alone = { APP_URL: 'http://127.0.0.1:9', ...FAST_TIMERS }
+  const copy = setting.start({ ...alone, RTE_STATE_PATH: copyPath, RTE_ON_STOP: 'terminate', RTE_DRAIN_SECONDS: '0' })
+  await copy.logged('jobs found in the spool')
+  const original = setting.start(alone)
+  await waitUntil('the original to judge', () => hasEnded(statePath))
+  await original.kill()
+  copy.signal('SIGTERM')
+  await copy.exited()
+  expect(hasEnded(copyPath)).toBe(false)
+
+  controlPlane.refuse = 'clone'
+  const refused = setting.start({ RTE_STATE_PATH: copyPath })
+  await refused.logged('cannot join the control plane')
+  expect((await refused.probe('/ready')).body).toContain('this state folder is a copy')
+  expect(controlPlane.hellos.at(-1)).toMatchObject({ copied: true })
+  await refused.kill()
+
+  controlPlane.refuse = null
+  const accepted = await setting.join({ RTE_STATE_PATH: copyPath })
+  expect(controlPlane.hellos.at(-1)).toMatchObject({ copied: true })
+  expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'supervisor_lost' })
+  const generations = join(copyPath, 'generations')
+  await waitUntil('it to be noted', () =>
+    readdirSync(generations).every((name) => !readFileSync(join(generations, name), 'utf8').includes('"copied"')),
+  )
+  await accepted.kill()
+  renameSync(copyPath, join(folder, 'moved'))
+  await setting.join({ RTE_STATE_PATH: join(folder, 'moved') })
+  expect(controlPlane.hellos.at(-1)?.copied).toBeUndefined()
 })
 
 describe('the supervisor is killed', () => {

@@ -93,6 +93,33 @@ describe('of an agent and its copy, one works and the other is refused', () => {
     const later = await chaos.launchSynthetic()
     await expectExactSuccess(later.jobId, later.truth)
   })
+
+  test('when the original is only cut off: the copy ends none of its jobs, and the original tells how they end', async () => {
+    const { product, proxy } = chaos
+    const { jobId, truth } = await launchGated()
+    const statePathOfCopy = copyState('copy')
+    proxy.refuse(true)
+    proxy.cut()
+    await waitFor('the original to be away', async () => (await runnerNamed(chaos, 'test-runner'))?.online === false)
+    const clone = startOtherAgent(chaos, {
+      name: 'test-runner',
+      statePath: statePathOfCopy,
+      onOtherHost: true,
+      isDirect: true,
+    })
+    await isRefusedAsClone(clone)
+    expect(clone.said()).toContain('this state folder is a copy')
+    expect(await product.admin.get(`/job/${jobId}`)).toMatchObject({
+      status: 'running',
+      detail: expect.stringContaining('with a copy of its state folder') as string,
+    })
+    proxy.refuse(false)
+    await product.waitForRunner()
+    expect(await product.admin.get(`/job/${jobId}`)).toMatchObject({ status: 'running', detail: null })
+    truth.openGate(100)
+    await expectExactSuccess(jobId, truth)
+    expect(product.agent.said()).not.toContain('"reason":"clone"')
+  })
 })
 
 describe('a runner that is revoked during a job', () => {

@@ -45,6 +45,31 @@ test('an older copy is accepted after an admin accepted it, also after a restart
   expect((await (await RawAgent.join(fixture.url, later)).next('welcome')).state).toBe('approved')
 })
 
+test('a newer start from a copy is let in while the runner has no job, and else after an admin accepted it', async () => {
+  const { id, runner, agent, identity } = await runnerAndCopy('edge')
+  await agent.leave()
+  const moved = restarted(identity)
+  await (await RawAgent.join(fixture.url, moved, { copied: true })).leave()
+  await fixture.store.write('test', (queries) =>
+    insertJob(queries, { ...queuedJob(id, 'a'.repeat(32)), dispatch: 'claimed', runner_key: runner.fingerprint }),
+  )
+  // It was let in, so it only comes back.
+  await (await RawAgent.join(fixture.url, moved, { copied: true })).leave()
+
+  const copy = restarted(moved)
+  const greeted = await RawAgent.greet(fixture.url, copy, { copied: true })
+  expect(await greeted.waitForClose()).toMatchObject({
+    reason: 'clone',
+    text: expect.stringContaining('is a copy') as string,
+  })
+  await (await RawAgent.join(fixture.url, moved)).leave()
+  await fixture.hub.acceptCopy(id, 'root')
+  expect((await (await RawAgent.join(fixture.url, restarted(copy), { copied: true })).next('welcome')).state).toBe(
+    'approved',
+  )
+  expect(await isRefused(moved)).toBe(true)
+})
+
 test('a job that an older copy does not name may have run: it is not offered again, and nobody says that it never started', async () => {
   const { id, runner, agent, copy } = await runnerAndCopy('edge')
   await agent.leave()

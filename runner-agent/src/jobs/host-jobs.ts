@@ -28,6 +28,8 @@ export interface HostJobsDependencies
   /** Why no job can be taken just now: the disk, or no more files can be opened; null: all is well. */
   readonly hostProblem: () => Refusal | null
   readonly spoolMaxBytes: number
+  /** Whether the state folder is a copy that no control plane has let in. Then nothing is decided about its jobs. */
+  readonly isCopied: () => boolean
   /** Running jobs, the limit or the draining changed. */
   readonly changed: () => void
   /** Does something after so many milliseconds, unless the agent ends before. @returns a function that cancels it */
@@ -125,11 +127,13 @@ class SpooledHostJobs implements HostJobs {
   }
 
   async load(): Promise<void> {
-    const { log, spool, after } = this.#deps
+    const { log, spool, after, isCopied } = this.#deps
     const folders = await spool.list()
     for (const folder of folders) this.#runs.addUnjudged(folder)
     if (folders.length === 0) return
     log.info({ jobs: folders.length }, 'jobs found in the spool; a control plane is waited for before they are judged')
+    // The original may still run them, so only a control plane can say that they belong to this agent.
+    if (isCopied()) return
     this.#waitNoMore = after(ALONE_MS, () => {
       this.#judge()
     })
@@ -174,8 +178,8 @@ class SpooledHostJobs implements HostJobs {
   abortAll(): void {
     this.#aborting = true
     // Jobs about which nothing was decided yet are aborted, too: the setting asks for all jobs of this host.
-    this.#judge()
-    for (const run of this.#runs.all()) run.abort()
+    if (!this.#deps.isCopied()) this.#judge()
+    for (const run of this.#runs.judged()) run.abort()
   }
 
   figures(): HostJobsFigures {

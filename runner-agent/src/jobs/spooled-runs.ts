@@ -47,7 +47,7 @@ export class SpooledRuns {
 
   /** Jobs that have not ended. Jobs that were not judged yet do not count. */
   get running(): number {
-    return this.all().filter((run) => run.state !== 'ended' && !this.#unjudged.has(run)).length
+    return this.judged().filter((run) => run.state !== 'ended').length
   }
 
   /** Jobs since the start that ended without all of their output and events. */
@@ -68,6 +68,11 @@ export class SpooledRuns {
 
   all(): JobRun[] {
     return [...this.#runs.values()]
+  }
+
+  /** The jobs without those about which nothing was decided yet. */
+  judged(): JobRun[] {
+    return this.all().filter((run) => !this.#unjudged.has(run))
   }
 
   find(ref: Pick<JobRef, 'run_id'>): JobRun | undefined {

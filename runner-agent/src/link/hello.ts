@@ -7,6 +7,8 @@ export interface HelloDependencies {
   readonly generation: number
   /** Tells this process from another one of the same generation, which has a copy of its state folder. */
   readonly instance: string
+  /** Whether the state folder is a copy that no control plane has let in. */
+  readonly isCopied: () => boolean
   readonly name: string
   readonly joinToken: string | null
   readonly maxJobs: number
@@ -28,6 +30,7 @@ export function createHello(deps: HelloDependencies): (identity: Identity) => st
       sealing_key: identity.sealingPublicKey,
       generation: deps.generation,
       instance: deps.instance,
+      ...(deps.isCopied() ? { copied: true } : {}),
       contract: CONTRACT,
       speaks: NEWEST_CONTRACT,
       version: deps.version,

@@ -9,6 +9,7 @@ import * as v from 'valibot'
 import { identifyProcess, lookAtProcess, processIdentitySchema } from '../host/processes.js'
 import { createDurably, writeDurably } from '@holdfast/host/durable'
 import { isErrno } from '@holdfast/host/system-errors'
+import { folderMarkOf, folderMarkSchema, isOtherFolder } from './folder-mark.js'
 import { type KernelLock, type LockProgram, takeKernelLock } from '../host/kernel-lock.js'
 
 /**
@@ -24,6 +25,13 @@ export interface StateLock {
   readonly generation: number
   /** Together with the generation it tells this process from one that works on a copy of the folder. 32 hex digits. */
   readonly instance: string
+  /**
+   * True: the folder is a copy of that of an earlier process, and no control plane has let an agent in with it. So its
+   * jobs may be those of another agent. It stays so over restarts.
+   */
+  readonly isCopied: boolean
+  /** A control plane has let this process in: from now on the folder counts as the only one. May be called again. */
+  letIn(): Promise<void>
   /** What the lock does not cover, as a sentence; null when all is well. */
   readonly doubt: string | null
   /**
@@ -40,6 +48,10 @@ const holderSchema = v.object({
   /** The host name of the holder; in a container it is the container's name. */
   host: v.string(),
   instance: v.string(),
+  /** The folder in which this file was made: in a copy it is another one. */
+  folder: v.optional(folderMarkSchema),
+  /** The folder was a copy already at that time, and no control plane had let the process in. */
+  copied: v.optional(v.boolean()),
 })
 type Holder = v.InferOutput<typeof holderSchema>
 
@@ -69,7 +81,7 @@ export async function acquireStateLock(statePath: string, program: LockProgram):
   const lock = await takeSoon(statePath, folder, program)
   try {
     const taken = await nextGeneration(statePath, folder)
-    return { ...taken, doubt: lock.doubt, close: () => lock.close() }
+    return Object.assign(taken, { doubt: lock.doubt, close: () => lock.close() })
   } catch (error) {
     lock.close()
     throw error
@@ -88,7 +100,7 @@ async function takeSoon(statePath: string, folder: string, program: LockProgram)
   }
 }
 
-type Taken = Pick<StateLock, 'generation' | 'instance' | 'keep'>
+type Taken = Pick<StateLock, 'generation' | 'instance' | 'isCopied' | 'letIn' | 'keep'>
 
 async function nextGeneration(statePath: string, folder: string): Promise<Taken> {
   const instance = randomBytes(16).toString('hex')
@@ -97,35 +109,61 @@ async function nextGeneration(statePath: string, folder: string): Promise<Taken>
     const newest = generations.at(-1) ?? 0
     const holder = newest === 0 ? null : readHolder(join(folder, String(newest)))
     if (holder !== null && lookAtProcess(holder) === 'runs') throw new StateInUseError(describe(holder), statePath)
-    const self: Holder = { ...ownIdentity(), host: hostname(), instance }
+    const copied = isCopyOf(holder, folder)
+    const self = selfIn(folder, instance, copied)
     try {
       if (await createDurably(join(folder, String(newest + 1)), JSON.stringify(self))) {
         for (const old of generations) await rm(join(folder, String(old)), { force: true })
-        return { generation: newest + 1, instance, keep: () => Promise.resolve() }
+        return takenBy(folder, { generation: newest + 1, instance, copied, isKept: true })
       }
     } catch (error) {
       if (holder === null || !isErrno(error, ...UNWRITABLE)) throw error
-      return continued(folder, newest, holder)
+      // The process before this one is gone, and nothing can be written. So this process goes on in its place, with its
+      // number and its instance, as after a lost connection. A new number could not be stored: the next start would use
+      // it again, and would be taken for a copy of this folder.
+      return takenBy(folder, { generation: newest, instance: holder.instance, copied, isKept: false })
     }
     // Somebody else took this number at the same moment: look again who has it.
   }
 }
 
-/**
- * The process before this one is gone, and nothing can be written. So this process goes on in its place, with its number and
- * its instance, as after a lost connection. A new number could not be stored: the next start would use it again, and would
- * be taken for a copy of this folder.
- */
-function continued(folder: string, newest: number, before: Holder): Taken {
-  const { instance } = before
+/** @param isKept the file of this process is written */
+function takenBy(
+  folder: string,
+  start: { readonly generation: number; readonly instance: string; readonly copied: boolean; readonly isKept: boolean },
+): Taken {
+  const { generation, instance } = start
+  let { copied, isKept } = start
+  const write = async (): Promise<void> => {
+    await writeDurably(join(folder, String(generation)), JSON.stringify(selfIn(folder, instance, copied)))
+    isKept = true
+  }
   return {
-    generation: newest,
+    generation,
     instance,
+    get isCopied() {
+      return copied
+    },
+    async letIn() {
+      if (!copied) return
+      copied = false
+      isKept = false
+      await write()
+    },
     async keep() {
-      const self: Holder = { ...ownIdentity(), host: hostname(), instance }
-      await writeDurably(join(folder, String(newest)), JSON.stringify(self))
+      if (!isKept) await write()
     },
   }
+}
+
+function isCopyOf(before: Holder | null, folder: string): boolean {
+  if (before === null) return false
+  return before.copied === true || (before.folder !== undefined && isOtherFolder(before.folder, folderMarkOf(folder)))
+}
+
+function selfIn(folder: string, instance: string, copied: boolean): Holder {
+  const self = { ...ownIdentity(), host: hostname(), instance, folder: folderMarkOf(folder) }
+  return copied ? { ...self, copied } : self
 }
 
 async function listGenerations(folder: string): Promise<number[]> {

@@ -70,6 +70,7 @@ function nodeLimits() {
     runners: {
       jobQueued: () => undefined,
       abortRequested: (_runner, id) => void aborted.push(id),
+      refusedCopiesOf: () => Promise.resolve(new Map()),
       connectionsOf: (ids) => Promise.resolve(new Map(isOnline ? ids.map((id) => [id, EPOCH]) : [])),
     },
     sequences: { advance: (id) => void aborted.push(id) },

@@ -10,12 +10,14 @@ export interface OtherAgentOptions {
   readonly statePath: string
   /** True: it believes to be on a host of its own, so processes of this one mean nothing to it. */
   readonly onOtherHost?: boolean
+  /** True: it dials the control plane itself, so the faults of the proxy do not reach it. */
+  readonly isDirect?: boolean
 }
 
-/** Starts a runner agent beside that of the product, over the same proxy. It ends with the product at the latest. */
+/** Starts a runner agent beside that of the product, usually over the same proxy. It ends with the product at the latest. */
 export function startOtherAgent(
   chaos: ChaosProduct,
-  { name, statePath, onOtherHost = false }: OtherAgentOptions,
+  { name, statePath, onOtherHost = false, isDirect = false }: OtherAgentOptions,
 ): RunningProcess {
   const bootId = join(chaos.product.folder, 'boot-id-of-another-host')
   writeFileSync(bootId, '00000000-0000-4000-8000-000000000000\n')
@@ -23,7 +25,7 @@ export function startOtherAgent(
     join(ROOT, 'runner-agent/bin/holdfast-runner.js'),
     ['run'],
     {
-      APP_URL: chaos.proxy.address,
+      APP_URL: isDirect ? chaos.product.address : chaos.proxy.address,
       RTE_NAME: name,
       RTE_STATE_PATH: statePath,
       PORT: '0',

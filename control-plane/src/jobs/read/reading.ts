@@ -16,7 +16,7 @@ import { type JobRow, findJob, findSubjobs } from '../../store/jobs/jobs.js'
 import { objectOfColumn } from '../../store/sql/json-columns.js'
 import type { Queries } from '../../store/store.js'
 import { approvalOf, giverOf } from '../record/approval.js'
-import { type Connections, type RunnerPresence, connectionsFor, detailOf, isConnected } from './connected.js'
+import { type RunnerPresence, type RunnersOfJobs, detailOf, isConnected, runnersOf } from './connected.js'
 import { maskValues } from '../secrets/masking.js'
 import { htmlText, plainOutput } from './output-text.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
@@ -42,11 +42,11 @@ export interface JobReading {
 }
 
 /** One record of a list: the fields of its row, and what is computed from the row. */
-function recordOf(job: JobListRow, connections: Connections) {
+function recordOf(job: JobListRow, runners: RunnersOfJobs) {
   return shownFields(job, {
-    detail: detailOf(job, connections),
+    detail: detailOf(job, runners),
     approval: approvalRecordOf(job),
-    connected: isConnected(job, connections),
+    connected: isConnected(job, runners.connections),
     schedule: job.schedule_id === null ? null : { id: job.schedule_id, name: job.schedule_name ?? '' },
   })
 }
@@ -81,7 +81,7 @@ export async function readJob(reading: JobReading, caller: Caller, id: number, f
   const extravars = await maskedFor(reading, job, extravarsOf(job))
   return {
     job: {
-      ...recordOf(job, await connectionsFor(reading.runners, [job])),
+      ...recordOf(job, await runnersOf(reading.runners, [job])),
       extravars,
       payload: extravars,
       credentials: objectOfColumn(job.credentials),
@@ -149,11 +149,11 @@ export async function readRecords(reading: JobReading, caller: Caller, request: 
   const jobs = request.waiting
     ? await listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)
     : await visibleJobs(reading.queries, caller, filter, limit)
-  const connections = await connectionsFor(reading.runners, jobs)
+  const runners = await runnersOf(reading.runners, jobs)
   return {
     records: {
       count: jobs.length,
-      part: (from: number, to: number) => jobs.slice(from, to).map((job) => recordOf(job, connections)),
+      part: (from: number, to: number) => jobs.slice(from, to).map((job) => recordOf(job, runners)),
     },
     next: jobs.length < limit ? null : (jobs.at(-1)?.id ?? null),
   }

@@ -3,7 +3,7 @@ import { messageOf } from '../../errors.js'
 import type { RunnerPort, RunnerPresence } from '../../jobs/job-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../../nodes/nodes.js'
 import { type ServiceClock, createServiceClock } from '../../nodes/service-clock.js'
-import { findConnectedNodes } from '../../store/runners/runners.js'
+import { findConnectedNodes, findRefusedCopies } from '../../store/runners/runners.js'
 import type { OpenSession } from '../socket/connection.js'
 import { fencedStore } from '../socket/fenced-store.js'
 import { createDispatchSweep } from './dispatch-sweep.js'
@@ -94,6 +94,8 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       const elsewhere = (await findConnectedNodes(store.read, others)).filter((runner) => isElsewhere(nodes, runner))
       return new Map([...here, ...elsewhere.map(({ id, epoch }): [number, number] => [id, epoch])])
     },
+    refusedCopiesOf: async (runnerIds) =>
+      new Map((await findRefusedCopies(store.read, runnerIds)).map(({ id, host }) => [id, host])),
     revoked: (runnerId) => abandonHeld(dependencies, runnerId, 'an admin revoked the runner while the job ran'),
     async close() {
       clearInterval(timer)

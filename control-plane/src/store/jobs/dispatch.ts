@@ -198,6 +198,18 @@ export async function findHeldJobs(queries: Queries, runnerId: number): Promise<
   return rows.map(parseJob)
 }
 
+/** Whether a runner may have a job, abandoned ones too. */
+export async function hasHeldJobs(
+  queries: Queries,
+  runner: { readonly id: number; readonly fingerprint: string },
+): Promise<boolean> {
+  const query = queries.selectFrom('job').select('id').where('dispatch', 'in', ['offered', 'claimed'])
+  const its = query.where((job) =>
+    job.or([job('runner_id', '=', runner.id), job('runner_key', '=', runner.fingerprint)]),
+  )
+  return (await its.limit(1).executeTakeFirst()) !== undefined
+}
+
 /** A job that was offered to the owner of a key or claimed by it; null when it has ended or belongs to another key. */
 export async function findJobOfKey(queries: Queries, runnerKey: string, jobId: number): Promise<HeldJob | null> {
   const query = queries.selectFrom('job').select(HELD_COLUMNS).where('id', '=', jobId)

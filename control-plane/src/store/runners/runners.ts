@@ -55,6 +55,8 @@ export interface Runner {
   readonly cloneInstance: string | null
   /** The process that an admin replaced by another one. */
   readonly replacedInstance: string | null
+  /** The admin who accepted a copy of the state folder whose jobs were not compared yet; null: nobody. */
+  readonly copyAcceptedBy: string | null
   /** The node with its socket, unless that node died; null: none. */
   readonly connectedNode: string | null
   /** The admin who marked the request, so that it stays when its socket goes; null: nobody. */
@@ -119,6 +121,16 @@ export async function findConnectedNodes(
   if (ids.length === 0) return []
   const columns = ['id', 'epoch', 'connected_node as connectedNode'] as const
   return queries.selectFrom('runner').select(columns).where('id', 'in', ids).execute()
+}
+
+/** Those of these runners in whose place another process was refused after they were last seen, and its host. */
+export async function findRefusedCopies(
+  queries: Queries,
+  ids: readonly number[],
+): Promise<{ readonly id: number; readonly host: string | null }[]> {
+  if (ids.length === 0) return []
+  const query = queries.selectFrom('runner').select(['id', 'clone_host as host']).where('id', 'in', ids)
+  return query.whereRef('clone_seen_at', '>=', 'last_seen').execute()
 }
 
 /** Stores that no node has the socket of this runner any more, unless it has connected again meanwhile. */
@@ -301,6 +313,7 @@ function parseRunner(stored: Selectable<RunnerTable>): Runner {
     cloneGeneration: row.clone_generation,
     cloneInstance: row.clone_instance,
     replacedInstance: row.replaced_instance,
+    copyAcceptedBy: row.copy_accepted_by,
     connectedNode: row.connected_node,
     keptBy: row.kept_by,
   }

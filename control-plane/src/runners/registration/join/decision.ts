@@ -14,11 +14,12 @@ import {
   trimDenied,
   updateRunner,
 } from '../../../store/runners/runners.js'
+import { hasHeldJobs } from '../../../store/jobs/dispatch.js'
 import { noteAbsence } from '../../../store/jobs/job-stages.js'
 import { noteRunnerEvent } from '../../../store/service/notification-events.js'
 import type { RunnerTable } from '../../../store/schema/runners.js'
 import type { Queries } from '../../../store/store.js'
-import { CLONE_TEXT, continuesIdentity } from './clone-rule.js'
+import { CLONE_TEXT, continuesIdentity, COPY_TEXT, isUnacceptedCopy } from './clone-rule.js'
 import { clockSkew, reportedText, reportedJobs } from '../../socket/reported.js'
 import type { JoinLimits } from '../hub-options.js'
 import { placeFor } from './request-place.js'
@@ -147,6 +148,9 @@ async function acceptAgain(
 ): Promise<JoinDecision> {
   const { payload } = request
   if (request.rivalAnswers || !continuesIdentity(known, payload)) return refuseClone(queries, known, request)
+  if (isUnacceptedCopy(known, payload) && (await hasHeldJobs(queries, known))) {
+    return refuseClone(queries, known, request, COPY_TEXT)
+  }
   await noteAbsence(queries, known.id, known.lastSeen, request.time)
   // A restarted agent does not drain yet. A reconnected one may drain already.
   const restarted = payload.generation > known.generation ? { draining: 0 } : {}
@@ -166,6 +170,7 @@ async function refuseClone(
   queries: Queries,
   known: Runner,
   { payload, address, time }: JoinRequest,
+  text = CLONE_TEXT,
 ): Promise<JoinDecision> {
   const sighting = {
     clone_seen_at: time,
@@ -175,7 +180,7 @@ async function refuseClone(
     clone_instance: payload.instance,
   }
   await updateRunner(queries, known.id, known.state, sighting)
-  return { kind: 'refused', reason: 'clone', text: CLONE_TEXT, runnerId: known.id, visible: true }
+  return { kind: 'refused', reason: 'clone', text, runnerId: known.id, visible: true }
 }
 
 /** Null: the token is unknown, used or expired. */
