@@ -29,7 +29,7 @@ import { composeSchedules } from './schedules/starts.js'
 import { composeSequences } from './sequences/compose.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { type SourceNeeds, composeSources } from './sources/compose.js'
-import { composeStore } from './store/open-store.js'
+import { composeStore, startWithDatabase } from './store/open-store.js'
 import type { RawStore } from './store/store.js'
 import { type Timers, systemTimers } from './time/timers.js'
 import { readTlsFiles, reloadTlsFiles } from './tls-files.js'
@@ -104,13 +104,19 @@ async function buildControlPlane(
 }
 
 /**
- * Builds every part and listens.
+ * Builds every part and listens. While a PostgreSQL server goes away and comes back, this is done again.
  * @throws SettingsError, UnavailableError, or the error of listening; everything that was opened is closed again
  */
-export async function startControlPlane(
+export function startControlPlane(
   settings: ControlPlaneSettings,
   overrides: ControlPlaneOverrides = {},
 ): Promise<ControlPlane> {
+  const log = logOf(settings, overrides)
+  const start = () => startOnce(settings, { ...overrides, log })
+  return startWithDatabase(settings.database, start, (text) => log.warn(text))
+}
+
+async function startOnce(settings: ControlPlaneSettings, overrides: ControlPlaneOverrides): Promise<ControlPlane> {
   const parts = await buildControlPlane(settings, overrides)
   const { close } = parts
   try {
@@ -132,10 +138,13 @@ export async function startControlPlane(
   }
 }
 
+function logOf({ logLevel: level, logFormat: format }: ControlPlaneSettings, { log }: ControlPlaneOverrides): Logger {
+  return log ?? createLog({ level, format, output: process.stdout })
+}
+
 function groundOf(settings: ControlPlaneSettings, overrides: ControlPlaneOverrides): Omit<Ground, 'onClose'> {
-  const { logLevel: level, logFormat: format } = settings
   const { clock = systemClock, timers = systemTimers, random = randomBytes } = overrides
-  const log = overrides.log ?? createLog({ level, format, output: process.stdout })
+  const log = logOf(settings, overrides)
   return { clock, steady: overrides.steady ?? createSteadyClock(clock), timers, random, log }
 }
 

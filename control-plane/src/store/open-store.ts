@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { ConflictError, messageOf } from '../errors.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ConflictError, UnavailableError, messageOf } from '../errors.js'
 import { type Tables, schemaState } from './migrations/index.js'
 import type { RawStore } from './store.js'
 import type { Timers } from '../time/timers.js'
@@ -96,6 +97,40 @@ async function requireOwnFile(path: string, uid: number | null): Promise<void> {
     'not_owner',
     `The database ${path} belongs to the user with the id ${found.uid}: do it as that user, such as with runuser -u holdfast --`,
   )
+}
+
+/**
+ * How long a start is done again when a PostgreSQL server goes away while it asks, and the pause between two of them, in
+ * milliseconds. Each of them waits for the server itself, when it opens the database.
+ */
+const START_MS = 30_000
+const START_AGAIN_MS = 500
+
+/** What a start meets that had the database already. One that cannot have it at all has waited for it before. */
+const WENT_AWAY: ReadonlySet<string> = new Set(['database_unavailable', 'database_answer_lost'])
+
+/**
+ * Does a start again when a PostgreSQL server goes away meanwhile. Everything that a start stores is stored once: it
+ * looks first what is there.
+ * @param start closes everything that it has opened when it throws
+ */
+export async function startWithDatabase<Started>(
+  { kind }: DatabasePlace,
+  start: () => Promise<Started>,
+  warn: (text: string) => void,
+): Promise<Started> {
+  let since: number | null = null
+  for (;;) {
+    try {
+      return await start()
+    } catch (error) {
+      const wentAway = kind === 'postgres' && error instanceof UnavailableError && WENT_AWAY.has(error.code)
+      since ??= performance.now()
+      if (!wentAway || performance.now() - since > START_MS) throw error
+      warn(`the start is done again, because the database went away: ${error.message}`)
+    }
+    await delay(START_AGAIN_MS)
+  }
 }
 
 /** What the store needs of the settings. */
