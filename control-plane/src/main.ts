@@ -29,7 +29,7 @@ import { composeSchedules } from './schedules/starts.js'
 import { composeSequences } from './sequences/compose.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { type SourceNeeds, composeSources } from './sources/compose.js'
-import { composeStore, startWithDatabase } from './store/open-store.js'
+import { composeStore, findSessionDoubt, startWithDatabase } from './store/open-store.js'
 import type { RawStore } from './store/store.js'
 import { type Timers, systemTimers } from './time/timers.js'
 import { readTlsFiles, reloadTlsFiles } from './tls-files.js'
@@ -148,11 +148,17 @@ function groundOf(settings: ControlPlaneSettings, overrides: ControlPlaneOverrid
   return { clock, steady: overrides.steady ?? createSteadyClock(clock), timers, random, log }
 }
 
+async function openDatabase(ground: Ground, settings: ControlPlaneSettings, overrides: ControlPlaneOverrides) {
+  const opened = await composeStore(ground, settings)
+  const sessionDoubt = await findSessionDoubt(settings.database)
+  if (sessionDoubt !== null) ground.log.warn(sessionDoubt)
+  return { database: overrides.store?.(opened) ?? opened, sessionDoubt }
+}
+
 async function composeRooms(ground: Ground, settings: ControlPlaneSettings, overrides: ControlPlaneOverrides) {
   const tls = await readTlsFiles(settings.tls)
   await makeFolders(settings)
-  const opened = await composeStore(ground, settings)
-  const database = overrides.store?.(opened) ?? opened
+  const { database, sessionDoubt } = await openDatabase(ground, settings, overrides)
   const audit = composeAudit(ground, settings, database)
   const { store } = audit.trail // Writes of a request contain its audit record.
   const nodes = await composeNodes(ground, settings, database)
@@ -222,7 +228,8 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const work = { uploads, forms, credentials, rotation, runners, sequences, jobs }
   const rooms = { store, live, nodes, metrics, audit, auth, ...work }
   const timed = composeTimed(ground, settings, rooms)
-  const app = await composeApp(ground, settings, { ...rooms, ...timed }, { tls, moreRoutes: overrides.moreRoutes })
+  const needs = { tls, moreRoutes: overrides.moreRoutes, sessionDoubt }
+  const app = await composeApp(ground, settings, { ...rooms, ...timed }, needs)
   // Closed before the server, so that the runners learn why and come back as soon as they can.
   ground.onClose(() => runners.hub.close())
   return { ...rooms, ...timed, app }

@@ -173,7 +173,6 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
   const { name, joinToken, statePath } = settings
   const host = await composeHost(ground, settings, overrides)
   const { identity, python, start, copy, supervisors, descriptors } = host
-  const { fingerprint } = identity
   const health = createHealthServer({
     notReady: () => {
       const { trouble } = hostJobs.figures()
@@ -226,7 +225,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     hostJobs,
     trust,
     name,
-    fingerprint,
+    fingerprint: identity.fingerprint,
     now,
     log,
     ...copy,
@@ -247,5 +246,5 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
       ansibleVersion: () => ansible.version,
     },
   })
-  return { fingerprint, health, keyring, hostJobs, loading, approvalWatch, playbook, ansible, link }
+  return { fingerprint: identity.fingerprint, health, keyring, hostJobs, loading, approvalWatch, playbook, ansible, link }
 }

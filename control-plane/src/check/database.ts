@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { messageOf } from '../errors.js'
 import { schemaState } from '../store/migrations/index.js'
-import { type DatabasePlace, openStore } from '../store/open-store.js'
+import { type DatabasePlace, findSessionDoubt, openStore } from '../store/open-store.js'
 import type { ControlPlaneSettings } from '../settings.js'
 import { type EncryptionSettings, checkEncryption } from './encryption.js'
 
@@ -29,7 +29,11 @@ export async function checkDatabase(
     const store = await openStore(place, undefined, 'taken as they are')
     try {
       const state = await schemaState(store.read)
-      return [tablesFinding(state, place), ...(state === 'good' ? await checkEncryption(store.read, settings) : [])]
+      return [
+        tablesFinding(state, place),
+        ...(await sessionFindings(place)),
+        ...(state === 'good' ? await checkEncryption(store.read, settings) : []),
+      ]
     } finally {
       await store.close()
     }
@@ -37,6 +41,13 @@ export async function checkDatabase(
     const advice = place.kind === 'postgres' ? OF_POSTGRES : 'is the file whole? docs/backup.md tells how to restore'
     return [wrong(SUBJECT, messageOf(error), advice)]
   }
+}
+
+async function sessionFindings(place: DatabasePlace): Promise<Finding[]> {
+  const doubt = await findSessionDoubt(place)
+  return doubt === null
+    ? []
+    : [doubtful(SUBJECT, doubt, 'docs/several-control-planes.md tells what the sessions are for')]
 }
 
 function tablesFinding(state: Awaited<ReturnType<typeof schemaState>>, place: DatabasePlace): Finding {

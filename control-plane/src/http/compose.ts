@@ -106,6 +106,8 @@ export interface HttpNeeds {
   readonly tls: AppDependencies['tls']
   /** Routes in addition to those of the product. */
   readonly moreRoutes?: readonly FastifyPluginAsync[] | undefined
+  /** Why sessions of the database do not work as they must; null: they do. */
+  readonly sessionDoubt: string | null
 }
 
 /** Builds the web server with the routes of every room, ready to listen. */
@@ -113,7 +115,7 @@ export async function composeApp(
   ground: Ground,
   settings: HttpSettings,
   rooms: Rooms,
-  { tls, moreRoutes = [] }: HttpNeeds,
+  { tls, moreRoutes = [], sessionDoubt }: HttpNeeds,
 ): Promise<FastifyInstance> {
   const app = await buildApp({
     logger: ground.log,
@@ -134,7 +136,7 @@ export async function composeApp(
     meters: rooms.metrics.http,
     pages: await pagesOf(ground, settings),
     plugins: [
-      ...serviceRoutes(ground, settings, rooms),
+      ...serviceRoutes(ground, settings, rooms, sessionDoubt),
       ...accountRoutes(settings, rooms),
       ...workRoutes(ground, settings, rooms),
       ...moreRoutes,
@@ -153,7 +155,12 @@ async function pagesOf({ log }: Ground, settings: HttpSettings): Promise<PageFil
 }
 
 /** Routes of the service itself: probes, metrics, audit trail, events, appearance. */
-function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
+function serviceRoutes(
+  { timers }: Ground,
+  settings: HttpSettings,
+  rooms: Rooms,
+  sessionDoubt: string | null,
+): FastifyPluginAsync[] {
   const { store, live, metrics, audit, auth } = rooms
   const { metricsToken, eventStreamsPerSession: streamsPerSession } = settings
   const { sessions, authenticate } = auth
@@ -163,7 +170,7 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
     monitoringRoutes({
       store,
       version,
-      warnings: () => [rooms.runners.serviceKeys.trouble()].filter((one) => one !== null),
+      warnings: () => [sessionDoubt, rooms.runners.serviceKeys.trouble()].filter((one) => one !== null),
     }),
     pageStartRoutes({ store, openId: auth.external.openId }),
     metricsRoutes({ metrics, metricsToken, authenticate }),

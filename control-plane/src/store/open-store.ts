@@ -66,6 +66,12 @@ export async function noticeOtherState(
   return () => mark.close()
 }
 
+/** Why sessions of the database do not work as this service needs them, as a sentence; null: they do, as far as is known. */
+export async function findSessionDoubt(place: DatabasePlace): Promise<string | null> {
+  if (place.kind === 'sqlite') return null
+  return (await import('./postgres/session-doubt.js')).sessionDoubtOf(place.url)
+}
+
 /**
  * Opens the database, while a control plane may work on it. It makes nothing and changes no table.
  * @throws ConflictError when there is no such database, when its file belongs to another user of this host, or when its
