@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { createPartsOwner } from '@holdfast/host/parts-owner'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Logger } from 'pino'
+import { composeAgeLimits } from './ages/age-limits.js'
 import { composeAudit } from './audit/compose.js'
 import { type AuthNeeds, type AuthParts, composeAuth } from './auth/compose.js'
 import { credentialsForJobs } from './auth/providers/provider-secrets.js'
@@ -159,7 +160,8 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const tls = await readTlsFiles(settings.tls)
   await makeFolders(settings)
   const { database, sessionDoubt } = await openDatabase(ground, settings, overrides)
-  const audit = composeAudit(ground, settings, database)
+  const ages = await composeAgeLimits(ground, database)
+  const audit = composeAudit(ground, settings, { database, ages })
   const { store } = audit.trail // Writes of a request contain its audit record.
   const nodes = await composeNodes(ground, settings, database)
   const live = composeLive(nodes)
@@ -172,6 +174,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   })
   const auth = await composeAuth(ground, settings, {
     store,
+    ages,
     meters: metrics.signIn,
     hashCost: overrides.hashCost,
     credentials: { open: (name) => credentials.credentials.open(name) },
@@ -179,7 +182,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   announceFirstAdmin(auth.firstAdmin, process.stderr.isTTY)
   if (auth.firstAdmin === null && settings.admin.password !== null) ground.log.info({}, ADMIN_PASSWORD_UNUSED)
   const { roles, grants, accessTokens } = auth
-  const uploads = await composeUploads(ground, settings, { store, freeBytes: overrides.freeBytes })
+  const uploads = await composeUploads(ground, settings, { store, ages, freeBytes: overrides.freeBytes })
   const constants = async () => (await roles.current()).constants ?? {}
   const credentials = await composeCredentials(ground, settings, store)
   const { vault, box, encryption } = credentials
@@ -188,6 +191,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const serviceClock = createServiceClock({ store: database, steady: ground.steady })
   const runners = await composeRunners(ground, settings, {
     store,
+    ages,
     live,
     nodes,
     serviceClock,
@@ -211,22 +215,18 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     newRunId: () => ground.random(16).toString('hex'),
   }
   const sequences = composeSequences(ground, settings, { ...forJobs, approvedFiles: runners.approvedFiles })
-  const rotation = composeSecretRotation(ground, {
-    store,
-    box,
-    encryption,
-    accessTokens,
-    refreshTokenMs: settings.refreshTokenMs,
-  })
+  const { refreshTokenMs } = settings
+  const rotation = composeSecretRotation(ground, { store, box, encryption, accessTokens, refreshTokenMs })
   const jobs = composeJobs(ground, settings, {
     ...forJobs,
+    ages,
     checks: forms.checks,
     uploadSweeper: uploads.sweeper,
     sequences: sequences.sequences,
     subjects: sequences.subjects,
   })
   const work = { uploads, forms, credentials, rotation, runners, sequences, jobs }
-  const rooms = { store, live, nodes, metrics, audit, auth, ...work }
+  const rooms = { store, ages, live, nodes, metrics, audit, auth, ...work }
   const timed = composeTimed(ground, settings, rooms)
   const needs = { tls, moreRoutes: overrides.moreRoutes, sessionDoubt }
   const app = await composeApp(ground, settings, { ...rooms, ...timed }, needs)
@@ -241,11 +241,11 @@ function composeTimed(
   settings: ControlPlaneSettings,
   rooms: Omit<Rooms, 'schedules' | 'notifications'>,
 ) {
-  const { store, nodes, audit, auth, credentials, jobs, metrics } = rooms
+  const { store, ages, nodes, audit, auth, credentials, jobs, metrics } = rooms
   const meter = metrics.notificationTried
   return {
     schedules: composeSchedules(ground, { launching: jobs.launching, roles: auth.roles, trail: audit.trail }),
-    notifications: composeNotifications(ground, settings, { store, nodes, box: credentials.box, meter }),
+    notifications: composeNotifications(ground, settings, { store, ages, nodes, box: credentials.box, meter }),
   }
 }
 

@@ -7,6 +7,7 @@ import { type ControlPlaneSettings, readSettings } from '../../control-plane/src
 import type { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { allowOwnRoutes } from '../support/contract.js'
+import { haveWorked } from '../support/ages.js'
 import { createTestDatabase } from '../support/test-database.js'
 
 export const ADMIN_PASSWORD = 'correct horse battery'
@@ -31,6 +32,8 @@ export interface ServerOptions extends Pick<ControlPlaneOverrides, 'timers' | 'f
   readonly database?: 'sqlite' | 'postgres'
   /** What counts how long something lasted stands still, too, until the clock is moved. */
   readonly holdSteady?: boolean
+  /** How far the clock of the database's own host is ahead of ours; left out: there is none, also on PostgreSQL. */
+  readonly databaseAhead?: () => number
   /** Lines of the log end up here. */
   readonly log?: string[]
 }
@@ -61,6 +64,8 @@ export interface TestServer {
   readonly store: Store
   /** The clock of the server; it stands still until it is moved. */
   readonly clock: { now(): number; move(ms: number): void }
+  /** Lets time pass for the clock and for the service, which worked all the time. In milliseconds. */
+  pass(ms: number): Promise<void>
   /** Token of the first admin. */
   readonly admin: string
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
@@ -116,6 +121,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   }
   const settings = { ...readSettings({ environment, flags: {}, readFile: () => '' }, false), ...options.sizes }
   const { timers, freeBytes, moreRoutes } = options
+  const { databaseAhead } = options
+  const databaseTime = () => Promise.resolve(databaseAhead ? time + databaseAhead() : null)
   const {
     address: url,
     parts,
@@ -127,6 +134,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     timers,
     freeBytes,
     moreRoutes,
+    store: (opened) => ({ ...opened, databaseTime }),
     ...(options.holdSteady ? { steady: clock } : {}),
   })
   if (moreRoutes) allowOwnRoutes(url)
@@ -168,6 +176,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     parts,
     store: parts.store,
     clock,
+    async pass(ms) {
+      time += ms
+      // What the clock has shown until now belongs to the work until now.
+      await parts.ages.of(0)
+      await haveWorked(parts.store, ms)
+    },
     admin,
     call,
     signIn,

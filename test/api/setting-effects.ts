@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { SOCKET_PATH } from '@holdfast/protocol'
 import type { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
 import { SERVICE_CLOCK_ORIGIN } from '../../control-plane/src/store/migrations/001-initial/service.js'
+import { haveWorked } from '../support/ages.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { putJob } from './job-rows.js'
@@ -60,7 +61,7 @@ const mayUpload = (bytes: number) => async (server: TestServer) => {
 /** A record that is still on its way would count as one that was left behind hours ago: all are waited for. */
 async function moveClock(server: TestServer, ms: number): Promise<void> {
   await server.parts.audit.trail.allStored()
-  server.clock.move(ms)
+  await server.pass(ms)
 }
 
 /** Name of the account that was made at the first start. */
@@ -335,6 +336,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
     given: '1',
     look: async (server) => {
       const id = await putJob(server, { user_name: 'admin', end_time: server.clock.now() - 3 * DAY })
+      await haveWorked(server.store, 3 * DAY)
       await server.parts.jobs.retention.sweep()
       return statusOf(asAdmin(server, 'GET', `/job/${id}`))
     },

@@ -13,6 +13,7 @@ import { createSyslog } from '../../control-plane/src/audit/syslog.js'
 import { createAuditRetention } from '../../control-plane/src/audit/retention.js'
 import { completeAudit, insertAudit } from '../../control-plane/src/store/audit/audit.js'
 import { exportPosition } from '../../control-plane/src/store/audit/audit-export.js'
+import { agesBy } from '../support/ages.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { waitFor } from '../support/wait.js'
 import { heldTimers } from '../api/held-timers.js'
@@ -75,7 +76,8 @@ describe('a trail that nobody touched is whole', () => {
     server.clock.move(10 * 86_400_000)
     await add(3, server.clock.now())
     const chain = anotherChain()
-    const deps = { store: server.store, clock: server.clock, timers: heldTimers().timers, log: quiet, chain }
+    const { store, clock } = server
+    const deps = { store, clock, ages: agesBy(clock), timers: heldTimers().timers, log: quiet, chain }
     const retention = createAuditRetention({ ...deps, keepMs: 86_400_000 })
     await retention.sweep()
     await retention.close()

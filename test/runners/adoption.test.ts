@@ -1,10 +1,10 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import type { ResumedJob } from '@holdfast/protocol'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type OrphanMessage, takeOrphan } from '../../control-plane/src/runners/held/adoption.js'
 import type { LiveEvents } from '../../control-plane/src/live/live-events.js'
 import type { HeldJobs } from '../../control-plane/src/runners/held/held-jobs.js'
-import { removeLeftRequests } from '../../control-plane/src/runners/registration/join/left-requests.js'
 import { SessionOrphans } from '../../control-plane/src/runners/held/session-orphans.js'
 import { answerInventory } from '../../control-plane/src/runners/held/spooled-jobs.js'
 import type { RunnerConnection } from '../../control-plane/src/runners/socket/connection.js'
@@ -13,6 +13,7 @@ import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { decideOrphan, listOrphans } from '../../control-plane/src/store/jobs/orphans.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { deleteUser, insertUser } from '../../control-plane/src/store/accounts/users.js'
+import { before, removeOldEntries } from '../support/ages.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { queuedJob } from './queued-job.js'
 
@@ -70,7 +71,7 @@ function described(changes: Partial<OrphanMessage> = {}): OrphanMessage {
 
 const take = (message: OrphanMessage) => store.write('test', (queries) => takeOrphan(queries, runner, message, NOW))
 
-const remove = (id: number, endedBefore?: number) =>
+const remove = (id: number, endedBefore?: AgeLimit) =>
   store.write('test', (queries) =>
     deleteJob(queries, id, { time: NOW, ...(endedBefore === undefined ? {} : { endedBefore }) }),
   )
@@ -229,16 +230,14 @@ describe('a deleted job', () => {
   test('that a person deleted before its runner was back has to be forgotten', async () => {
     await remove(await endedJob('claimed'))
     expect(await verdict()).toMatchObject({ verdict: 'forget' })
-    // No runner waits for its approval, so nothing else is asked of the hub.
-    const hub = { store } as Parameters<typeof removeLeftRequests>[0]
     for (const [days, known] of [[60, 'forget'] as const, [1000, 'unknown'] as const]) {
-      await removeLeftRequests(hub, NOW + days * 86_400_000, 0)
+      await removeOldEntries(store, { now: () => NOW + days * 86_400_000 })
       expect(await verdict()).toMatchObject({ verdict: known })
     }
   })
 
   test('that was deleted only for its age is adopted when its runner is back', async () => {
-    await remove(await endedJob('claimed'), NOW)
+    await remove(await endedJob('claimed'), before(NOW))
     expect(await verdict()).toMatchObject({ verdict: 'unknown' })
   })
 })

@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MAX_INLINE_BYTES } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { SOLE_NODE } from '../../control-plane/src/nodes/nodes.js'
 import { approvedNeedsOf, fileNeedsOf, prepareOrder } from '../../control-plane/src/runners/offers/job-order.js'
-import { createRegistry } from '../../control-plane/src/runners/registration/registry.js'
-import { removeLeftRequests } from '../../control-plane/src/runners/registration/join/left-requests.js'
 import { findJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { notePastRuns } from '../../control-plane/src/store/jobs/orphans.js'
 import { insertJoinToken } from '../../control-plane/src/store/runners/join-tokens.js'
 import type { Store } from '../../control-plane/src/store/store.js'
+import { removeOldEntries } from '../support/ages.js'
 import { openTestStore } from '../support/test-database.js'
 import { queuedJob } from './queued-job.js'
 
@@ -99,9 +97,6 @@ describe('an order', () => {
 })
 
 describe('what nobody needs any more', () => {
-  const remove = (graceMs: number) =>
-    removeLeftRequests({ store, nodes: SOLE_NODE, registry: createRegistry() }, NOW, graceMs)
-
   test('tokens go 30 days after their time, and runs after 90 days', async () => {
     await store.write('test', async (queries) => {
       const token = { name: null, createdAt: 1, createdBy: 'root' }
@@ -110,7 +105,7 @@ describe('what nobody needs any more', () => {
       await notePastRuns(queries, [{ runId: 'old', how: 'asked' }], NOW - 90 * DAY_MS - 1)
       await notePastRuns(queries, [{ runId: 'kept', how: 'asked' }], NOW - 90 * DAY_MS)
     })
-    await remove(100)
+    await removeOldEntries(store, { now: () => NOW })
     expect(await store.read.selectFrom('join_token').select('hash').execute()).toEqual([{ hash: 'kept' }])
     expect(await store.read.selectFrom('past_run').select('run_id').execute()).toEqual([{ run_id: 'kept' }])
   })

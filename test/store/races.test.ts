@@ -1,3 +1,4 @@
+import { before } from '../support/ages.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Caller } from '../../control-plane/src/auth/sessions/caller.js'
 import { createApiTokens } from '../../control-plane/src/auth/sessions/api-tokens.js'
@@ -356,7 +357,7 @@ test('an upload goes to the job that takes it, or is gone for it', async () => {
     }
     const uploadId = await first().write('test.upload', (queries) => insertUpload(queries, upload))
     const [missing, swept] = await nodes.atOnce(async (store, turn): Promise<readonly string[]> => {
-      if (turn % 2 === 1) return store.write('test.sweep', (queries) => deleteUnusedUploads(queries, 2))
+      if (turn % 2 === 1) return store.write('test.sweep', (queries) => deleteUnusedUploads(queries, before(2)))
       return store.write('test.link', async (queries) => {
         const job = await insertJob(queries, queuedJob(1))
         return linkJobFiles(queries, job, [{ field: 'cert', uploadId }])

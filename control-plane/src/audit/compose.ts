@@ -1,3 +1,4 @@
+import type { Ages } from '../ages/age-limits.js'
 import type { Ground } from '../ground/ground.js'
 import type { RawStore } from '../store/store.js'
 import { createAuditChain } from './chain.js'
@@ -24,8 +25,13 @@ export type AuditParts = ReturnType<typeof composeAudit>
  * Builds the audit trail: how records are stored, the chain that protects them, where they are sent, and how long they
  * are kept.
  */
-export function composeAudit(ground: Ground, settings: AuditSettings, database: RawStore) {
+export function composeAudit(
+  ground: Ground,
+  settings: AuditSettings,
+  needs: { readonly database: RawStore; readonly ages: Ages },
+) {
   const { clock, timers, random, log, onClose } = ground
+  const { database, ages } = needs
   const trail = createAuditTrail({ store: database, clock, log, keepsReads: settings.auditReads })
   onClose(() => trail.close())
   const chain = createAuditChain({ store: database, clock, timers, log })
@@ -37,7 +43,7 @@ export function composeAudit(ground: Ground, settings: AuditSettings, database: 
     onClose(() => exported.close())
   }
   const keepMs = settings.auditRetentionMs
-  const retention = createAuditRetention({ store: trail.store, clock, timers, log, chain, keepMs })
+  const retention = createAuditRetention({ store: trail.store, clock, ages, timers, log, chain, keepMs })
   onClose(() => retention.close())
   return { trail, chain, retention }
 }

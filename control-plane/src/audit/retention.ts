@@ -1,5 +1,6 @@
+import type { Ages } from '../ages/age-limits.js'
 import type { Clock } from '../time/clock.js'
-import { deleteAuditBefore } from '../store/audit/audit-chain.js'
+import { deleteAuditUpTo, findLastOldRecord } from '../store/audit/audit-chain.js'
 import type { RawStore } from '../store/store.js'
 import { type SweepDependencies, type Sweeper, startSweeper } from '../time/sweeps.js'
 
@@ -15,20 +16,23 @@ export function createAuditRetention(
   deps: SweepDependencies & {
     readonly store: RawStore
     readonly clock: Clock
+    readonly ages: Ages
     /** Only records in the chain are removed, so that the rest can still be verified. */
     readonly chain: { sweep(): Promise<void> }
     readonly keepMs: number | null
   },
 ): Sweeper {
-  const { store, clock, keepMs } = deps
+  const { store, clock, ages, keepMs } = deps
 
   async function sweep(sweeps: { readonly isClosed: boolean }): Promise<void> {
     if (keepMs === null) return
-    const now = clock.now()
-    const range = { time: now - keepMs, now, most: MAX_AT_ONCE }
+    const before = await ages.of(keepMs)
+    if (before === null) return
     await deps.chain.sweep()
+    const last = await findLastOldRecord(store.read, before, clock.now())
+    if (last === null) return
     while (!sweeps.isClosed) {
-      const removed = await store.write('audit.sweep', (queries) => deleteAuditBefore(queries, range))
+      const removed = await store.write('audit.sweep', (queries) => deleteAuditUpTo(queries, last, MAX_AT_ONCE))
       if (removed < MAX_AT_ONCE) return
     }
   }

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { Ages } from '../ages/age-limits.js'
 import type { Ground } from '../ground/ground.js'
 import { openSecretRing } from '../secrets/secret-ring.js'
 import type { Store } from '../store/store.js'
@@ -39,6 +40,7 @@ export interface AuthSettings {
 /** What signing in needs of other rooms. */
 export interface AuthNeeds {
   readonly store: Store
+  readonly ages: Ages
   readonly meters: SignInDependencies['meters']
   /** Secrets of directories and providers. */
   readonly credentials: CredentialStore
@@ -55,7 +57,7 @@ export type AuthParts = Awaited<ReturnType<typeof composeAuth>>
  */
 export async function composeAuth(ground: Ground, settings: AuthSettings, needs: AuthNeeds) {
   const { clock, timers, log, onClose } = ground
-  const { store, meters, credentials } = needs
+  const { store, ages, meters, credentials } = needs
   const { publicUrl, configPath, persistentPath, accessTokenMs, refreshTokenMs, sessionMaxMs } = settings
   const secret = await openSecretRing({
     setting: 'ACCESS_TOKEN_SECRET',
@@ -75,7 +77,7 @@ export async function composeAuth(ground: Ground, settings: AuthSettings, needs:
   const external = createExternalSignIn({ store, roles, sessions, clock, log, secret, publicUrl, folder, credentials })
   await external.check()
   const signIn = createSignIn({ store, passwords, sessions, clock, directory: external.directory, meters })
-  const sweeper = createSignInSweeper({ store, clock, timers, log })
+  const sweeper = createSignInSweeper({ store, clock, ages, timers, log })
   onClose(() => sweeper.close())
   return {
     roles,
@@ -85,6 +87,7 @@ export async function composeAuth(ground: Ground, settings: AuthSettings, needs:
     authenticate: bearerCheck({ sessions, apiTokens }),
     external,
     signIn,
+    sweeper,
     accounts: createAccounts({ store, passwords, roles, signIn, clock, log }),
     grants: createGrants({ store, roles }),
     sessionRecords: createSessionRecords({ store, clock }),

@@ -1,3 +1,4 @@
+import type { AgeLimits } from '../ages/age-limits.js'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { AuditParts } from '../audit/compose.js'
 import type { AuthParts } from '../auth/compose.js'
@@ -85,6 +86,7 @@ export interface HttpSettings {
 /** The rooms below the web server. */
 export interface Rooms {
   readonly store: Store
+  readonly ages: AgeLimits
   readonly live: LiveEvents
   readonly metrics: Metrics
   readonly audit: AuditParts
@@ -170,7 +172,8 @@ function serviceRoutes(
     monitoringRoutes({
       store,
       version,
-      warnings: () => [sessionDoubt, rooms.runners.serviceKeys.trouble()].filter((one) => one !== null),
+      warnings: () =>
+        [sessionDoubt, rooms.runners.serviceKeys.trouble(), rooms.ages.trouble()].filter((one) => one !== null),
     }),
     pageStartRoutes({ store, openId: auth.external.openId }),
     metricsRoutes({ metrics, metricsToken, authenticate }),

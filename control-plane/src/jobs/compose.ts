@@ -1,3 +1,4 @@
+import type { Ages } from '../ages/age-limits.js'
 import type { Grants } from '../auth/roles/grants.js'
 import type { JobVault } from '../credentials/job/sealed-values.js'
 import type { Credentials } from '../credentials/stored/credentials.js'
@@ -55,6 +56,7 @@ export interface NeedsOfEveryJob {
 
 /** What jobs need of other rooms. */
 export interface JobNeeds extends NeedsOfEveryJob {
+  readonly ages: Ages
   readonly checks: AskingChecks
   readonly sequences: SequencePort & JobEnds
   readonly subjects: ApprovalSubjects
@@ -67,9 +69,9 @@ export type JobParts = ReturnType<typeof composeJobs>
 /** Builds everything that launches, shows, approves, ends and deletes jobs. */
 export function composeJobs(ground: Ground, settings: JobRoomSettings, needs: JobNeeds) {
   const { clock, timers, log, onClose } = ground
-  const { store, forms, live, runners, sequences, subjects, grants, uploadSweeper, serviceClock } = needs
+  const { store, forms, live, runners, sequences, subjects, grants, uploadSweeper, serviceClock, ages } = needs
   const { maskExtravars: maskPattern, jobRetentionMs: keepMs } = settings
-  const retention = createJobRetention({ store, live, clock, timers, log, uploads: uploadSweeper, keepMs })
+  const retention = createJobRetention({ store, live, clock, ages, timers, log, uploads: uploadSweeper, keepMs })
   onClose(() => retention.close())
   const limits = createJobLimits({ store, clock, live, serviceClock, runners, sequences, timers, log })
   onClose(() => limits.close())

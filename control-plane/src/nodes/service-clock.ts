@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.js'
-import { type ServiceTime, moveServiceTime, readServiceTime } from '../store/service/service-clock.js'
+import { SERVICE_CLOCKS, type ServiceTime, moveServiceTime, readServiceTime } from '../store/service/service-clock.js'
 import type { RawStore } from '../store/store.js'
 
 /**
@@ -20,20 +20,28 @@ export type ServiceClock = ReturnType<typeof createServiceClock>
  * Several nodes share one clock, and no time counts twice. A node adds the time since its last look, by its own steady
  * clock, but only if no other node has moved the clock since. A node that has moved it has counted that time. So one
  * node counts as long as it looks. When it stops, another one goes on.
- * @param steady a clock that does not jump
  */
-export function createServiceClock({ store, steady }: { readonly store: RawStore; readonly steady: Clock }) {
+export function createServiceClock(deps: {
+  readonly store: RawStore
+  /** A clock that does not jump. */
+  readonly steady: Clock
+  /** Which of the stored clocks it is; left out: the one for waits. */
+  readonly row?: number
+  /** Most milliseconds that count between two looks. */
+  readonly maxCountedMs?: number
+}) {
+  const { store, steady, row = SERVICE_CLOCKS.waits, maxCountedMs = MAX_COUNTED_MS } = deps
   let before: { readonly turn: number; readonly at: number } | null = null
   let looking: Promise<number> | null = null
 
   async function lookOnce(): Promise<number> {
     const last = before
-    const passed = last === null ? 0 : Math.min(steady.now() - last.at, MAX_COUNTED_MS)
+    const passed = last === null ? 0 : Math.min(steady.now() - last.at, maxCountedMs)
     // After a failure the next look only reads, because it is unknown whether this node's change was stored.
     before = null
     const now = await store.write('service_clock.look', async (queries): Promise<ServiceTime> => {
-      const found = await readServiceTime(queries)
-      return last?.turn === found.turn && passed > 0 ? moveServiceTime(queries, found, passed) : found
+      const found = await readServiceTime(queries, row)
+      return last?.turn === found.turn && passed > 0 ? moveServiceTime(queries, found, passed, row) : found
     })
     before = { turn: now.turn, at: steady.now() }
     return now.time
@@ -41,8 +49,8 @@ export function createServiceClock({ store, steady }: { readonly store: RawStore
 
   return {
     /**
-     * Moves the time on. Call it about every second while somebody waits. While nobody calls it, the time may stand
-     * still.
+     * Moves the time on. Call it about every second while somebody waits, or twice as often as `maxCountedMs` says.
+     * While nobody calls it, the time may stand still.
      * @returns the time now, in milliseconds
      * @throws the error of the store: this node could not write then, and nothing may be concluded from the time
      */

@@ -1,3 +1,4 @@
+import type { Ages } from '../ages/age-limits.js'
 import type { SecretBox } from '../credentials/encryption/secret-box.js'
 import type { Ground } from '../ground/ground.js'
 import type { Nodes } from '../nodes/nodes.js'
@@ -32,6 +33,7 @@ export interface NotificationSettings {
 /** What notifications need of other rooms. */
 export interface NotificationNeeds {
   readonly store: Store
+  readonly ages: Ages
   readonly nodes: Pick<Nodes, 'isAlive'>
   readonly box: Pick<SecretBox, 'seal' | 'open'>
   readonly meter: OutboxDependencies['meter']
@@ -43,7 +45,7 @@ export type NotificationParts = ReturnType<typeof composeNotifications>
 /** Builds the notifications, and sends them from now on. */
 export function composeNotifications(ground: Ground, settings: NotificationSettings, needs: NotificationNeeds) {
   const { clock, steady, timers, random, log, onClose } = ground
-  const { store, nodes, box, meter } = needs
+  const { store, ages, nodes, box, meter } = needs
   const { webhookAddresses: addresses, mail } = settings
   const newUid = () => random(16).toString('hex')
   const outbox = createOutbox({
@@ -59,7 +61,7 @@ export function composeNotifications(ground: Ground, settings: NotificationSetti
   const telling = createTelling({ store, clock, words: createWords(settings.publicUrl), newUid })
   const watch = createRunnerWatch({ store, clock, steady, nodes, lostMs: settings.notificationRunnerLostMs })
   const targets = createTargets({ store, clock, random, box, addresses })
-  const deliveries = createDeliveries({ store, clock, outbox, newUid, keepMs: settings.notificationRetentionMs })
+  const deliveries = createDeliveries({ store, clock, ages, outbox, newUid, keepMs: settings.notificationRetentionMs })
   const look = async (): Promise<void> => {
     await watch.look()
     await telling.look()

@@ -1,3 +1,4 @@
+import type { Ages } from '../ages/age-limits.js'
 import type { Clock } from '../time/clock.js'
 import { ConflictError, NotFoundError } from '../errors.js'
 import {
@@ -26,12 +27,13 @@ export type Deliveries = ReturnType<typeof createDeliveries>
 export function createDeliveries(deps: {
   readonly store: Store
   readonly clock: Clock
+  readonly ages: Ages
   readonly outbox: Pick<Outbox, 'deliver'>
   readonly newUid: () => string
   /** How long deliveries are kept after their end, in milliseconds; null: for ever. */
   readonly keepMs: number | null
 }) {
-  const { store, clock, outbox, newUid, keepMs } = deps
+  const { store, clock, ages, outbox, newUid, keepMs } = deps
 
   async function find(id: number): Promise<Delivery> {
     const delivery = await findDelivery(store.read, id)
@@ -73,7 +75,8 @@ export function createDeliveries(deps: {
     /** Removes deliveries that ended long ago. */
     async sweep(): Promise<void> {
       if (keepMs === null) return
-      const before = clock.now() - keepMs
+      const before = await ages.of(keepMs)
+      if (before === null) return
       let removed = MAX_AT_ONCE
       while (removed === MAX_AT_ONCE) {
         removed = await store.write('notifications.sweep', (queries) =>

@@ -1,3 +1,4 @@
+import type { Ages } from '../ages/age-limits.js'
 import type { SecretBox } from '../credentials/encryption/secret-box.js'
 import type { SealJobSecrets } from '../credentials/job/sealing.js'
 import type { JobEnds } from '../jobs/record/sequence-port.js'
@@ -10,6 +11,7 @@ import type { UploadFolder } from '../uploads/upload-folder.js'
 import { version } from '../version.js'
 import { createDispatcher } from './dispatch/dispatcher.js'
 import { createRunnerAddresses } from './dialling/runner-addresses.js'
+import { createOldEntriesSweeper } from './registration/old-entries.js'
 import { createRunnerHub } from './registration/hub/hub.js'
 import { approvedNeedsOf } from './offers/job-order.js'
 import { createJoinTokens } from './registration/join/tokens.js'
@@ -34,6 +36,7 @@ export interface RunnerSettings {
 /** What runners need of other rooms. */
 export interface RunnerNeeds {
   readonly store: Store
+  readonly ages: Ages
   readonly live: LiveEvents
   readonly nodes: Nodes
   readonly serviceClock: ServiceClock
@@ -88,6 +91,8 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
   onClose(() => hub.close())
   const addresses = createRunnerAddresses({ ...ground, store, live, nodes, accept: hub.accept })
   onClose(() => addresses.close())
+  const oldEntries = createOldEntriesSweeper({ store, ages: needs.ages, timers, log })
+  onClose(() => oldEntries.close())
   const fingerprint = () => serviceKeys.view().fingerprint
   const decided = (runner: number) => dispatcher.orphansDecided(runner)
   return {

@@ -38,6 +38,7 @@ import type {
   LockTable,
   NodeTable,
   ServiceClockTable,
+  ShownTimeTable,
 } from './schema/service.js'
 import type { UploadClaimTable, UploadTable } from './schema/uploads.js'
 
@@ -81,6 +82,7 @@ export interface Database {
   orphan: OrphanTable
   past_run: PastRunTable
   service_clock: ServiceClockTable
+  shown_time: ShownTimeTable
   database_id: DatabaseIdTable
   schedule: ScheduleTable
   notification_target: NotificationTargetTable

@@ -29,6 +29,8 @@ export interface RawStore {
    * write failed
    */
   check(): Promise<void>
+  /** The clock of the database's own host, in milliseconds since the epoch; null: it is the clock of this host. */
+  databaseTime(): Promise<number | null>
   /**
    * Looks for the latest writes of this process. It fails when the database does not answer.
    */

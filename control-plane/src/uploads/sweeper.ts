@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.js'
+import type { Ages } from '../ages/age-limits.js'
 import type { Store } from '../store/store.js'
 import { deleteUnusedUploads, findStoredNames } from '../store/uploads/uploads.js'
 import { startSweeps } from '../time/sweeps.js'
@@ -32,20 +32,22 @@ export interface UploadSweeper {
 export function createUploadSweeper(deps: {
   readonly store: Store
   readonly folder: UploadFolder
-  readonly clock: Clock
+  readonly ages: Ages
   readonly timers: Timers
   readonly log: { warn(fields: object, text: string): void }
 }): UploadSweeper {
-  const { store, folder, clock } = deps
+  const { store, folder, ages } = deps
 
   async function removeUnused(): Promise<void> {
-    const before = clock.now() - UNUSED_MS
+    const before = await ages.of(UNUSED_MS)
     const names = await store.write('uploads.sweep', (queries) => deleteUnusedUploads(queries, before))
     for (const name of names) await folder.remove(name)
   }
 
   async function removeStrays(): Promise<void> {
-    for await (const names of folder.oldNames(clock.now() - UNUSED_MS)) {
+    const before = await ages.of(UNUSED_MS)
+    if (before === null) return
+    for await (const names of folder.oldNames(before)) {
       const known = await findStoredNames(store.read, names)
       for (const name of names) if (!known.has(name)) await folder.remove(name)
     }

@@ -3,6 +3,7 @@ import { constants as files } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, opendir, realpath, rename, rm, statfs } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import { syncFolder } from '@holdfast/host/durable'
 import { isErrno } from '@holdfast/host/system-errors'
 import { UnavailableError, messageOf } from '../errors.js'
@@ -102,8 +103,8 @@ export async function openUploadFolder(deps: UploadFolderDependencies) {
       if (OUR_NAME.test(name)) await rm(join(root, name), { force: true })
     },
 
-    /** The names of our files that were last written before `time` (milliseconds since the epoch), in batches. */
-    async *oldNames(time: number): AsyncIterable<string[]> {
+    /** The names of our files that were last written before `time`, in batches. */
+    async *oldNames(time: AgeLimit): AsyncIterable<string[]> {
       let batch: string[] = []
       for await (const entry of await opendir(root)) {
         if (!entry.isFile() || !OUR_NAME.test(entry.name)) continue

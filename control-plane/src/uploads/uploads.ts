@@ -1,3 +1,4 @@
+import type { Ages } from '../ages/age-limits.js'
 import type { Clock } from '../time/clock.js'
 import { InvalidInputError, TooLargeError } from '../errors.js'
 import type { Ground } from '../ground/ground.js'
@@ -157,6 +158,7 @@ export interface UploadSettings {
 /** What uploads need of other rooms and of the machine. */
 export interface UploadNeeds {
   readonly store: Store
+  readonly ages: Ages
   /** The free bytes of a disk. Left out: the system is asked. */
   readonly freeBytes?: UploadFolderDependencies['freeBytes']
 }
@@ -165,10 +167,14 @@ export interface UploadNeeds {
 export type UploadParts = Awaited<ReturnType<typeof composeUploads>>
 
 /** Builds the folder of uploaded files, what stores files in it, and what removes the files that nobody needs. */
-export async function composeUploads(ground: Ground, settings: UploadSettings, { store, freeBytes }: UploadNeeds) {
+export async function composeUploads(
+  ground: Ground,
+  settings: UploadSettings,
+  { store, ages, freeBytes }: UploadNeeds,
+) {
   const { clock, timers, random, log, onClose } = ground
   const folder = await openUploadFolder({ path: settings.uploadPath, random, freeBytes })
-  const sweeper = createUploadSweeper({ store, folder, clock, timers, log })
+  const sweeper = createUploadSweeper({ store, folder, ages, timers, log })
   onClose(() => sweeper.close())
   const { uploadMaxBytes: maxBytes, uploadQuotas: quotas } = settings
   return { folder, sweeper, uploads: createUploads({ store, clock, folder, maxBytes, quotas }) }

@@ -1,3 +1,4 @@
+import { before } from '../../support/ages.js'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deleteExpiredSessions } from '../../../control-plane/src/store/accounts/sessions.js'
@@ -192,7 +193,7 @@ describe('time', () => {
     own.clock.move(2 * HOUR)
     expect((await own.call('POST', '/token', { json: { refreshtoken: left.refreshtoken } })).status).toBe(401)
     expect((await own.call('POST', '/token', { json: { refreshtoken: next.body.refreshtoken } })).status).toBe(200)
-    const swept = await own.store.write('test', (queries) => deleteExpiredSessions(queries, own.clock.now()))
+    const swept = await own.store.write('test', (queries) => deleteExpiredSessions(queries, before(own.clock.now())))
     expect(swept).toBeGreaterThanOrEqual(1)
   })
 })

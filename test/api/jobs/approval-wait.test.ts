@@ -135,7 +135,7 @@ describe('while a job waits', () => {
     await server.writeForm('takes-a-file.yml', taking)
     const file = await upload(server, 'a.txt', 'hello', ann)
     const { id } = await waitingJob('fields: [{name: doc, type: file}]', { doc: file })
-    server.clock.move(30 * DAY_MS)
+    await server.pass(30 * DAY_MS)
     await server.parts.uploads.sweeper.sweep()
     expect(stored(server)).toEqual([file.filename])
     const admin = (await server.signIn('admin')).token

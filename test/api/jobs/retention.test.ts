@@ -3,6 +3,7 @@ import { appendServiceLine } from '../../../control-plane/src/store/jobs/job-str
 import { createJobRetention } from '../../../control-plane/src/jobs/end/retention.js'
 import { JOB_STATUSES, type JobStatus } from '../../../control-plane/src/words/job-status.js'
 import type { Store } from '../../../control-plane/src/store/store.js'
+import { agesBy } from '../../support/ages.js'
 import { waitFor } from '../../support/wait.js'
 import { heldTimers } from '../held-timers.js'
 import { putJob } from '../job-rows.js'
@@ -28,6 +29,7 @@ function start(keepDays: number | null, store: Store = server.store) {
     store,
     live: server.parts.live,
     clock: server.clock,
+    ages: agesBy(server.clock),
     timers: held.timers,
     log,
     uploads: server.parts.uploads.sweeper,

@@ -3,6 +3,7 @@ import { createAuditChain } from '../../../control-plane/src/audit/chain.js'
 import { createAuditRetention } from '../../../control-plane/src/audit/retention.js'
 import { createAuditTrail } from '../../../control-plane/src/audit/trail.js'
 import { insertAudit, listAudit } from '../../../control-plane/src/store/audit/audit.js'
+import { agesBy } from '../../support/ages.js'
 import { waitFor } from '../../support/wait.js'
 import { heldTimers } from '../held-timers.js'
 import { putJob } from '../job-rows.js'
@@ -267,7 +268,8 @@ describe('AUDIT_RETENTION_DAYS', () => {
     const now = server.clock.now()
     await put([now - 6 * DAY, now])
     const held = heldTimers()
-    const deps = { store: server.store, clock: server.clock, timers: held.timers, log: quiet }
+    const { store, clock } = server
+    const deps = { store, clock, ages: agesBy(clock), timers: held.timers, log: quiet }
     const retention = createAuditRetention({ ...deps, chain: createAuditChain(deps), keepMs: 7 * DAY })
     await waitFor('the first sweep', async () => (await left()) === 2)
     server.clock.move(2 * DAY)
@@ -282,6 +284,7 @@ describe('AUDIT_RETENTION_DAYS', () => {
     const retention = createAuditRetention({
       store: server.store,
       clock: server.clock,
+      ages: agesBy(server.clock),
       log: quiet,
       timers,
       chain: createAuditChain({ store: server.store, clock: server.clock, log: quiet, timers }),

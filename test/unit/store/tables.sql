@@ -426,6 +426,10 @@ CREATE INDEX "session_expiry" on "session" ("expires_at");
 
 CREATE INDEX "session_user" on "session" ("user_id");
 
+CREATE TABLE "shown_time" ("hour" integer primary key,
+  "earliest" integer not null,
+  "latest" integer not null);
+
 CREATE TABLE "sign_in_code" ("hash" text primary key,
   "user_id" integer not null references "user" ("id") on delete cascade,
   "challenge" text not null,

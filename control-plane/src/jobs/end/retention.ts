@@ -1,3 +1,5 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
+import type { Ages } from '../../ages/age-limits.js'
 import type { Clock } from '../../time/clock.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { type EndedJob, endedJobs } from '../../store/jobs/ended-jobs.js'
@@ -25,16 +27,18 @@ export function createJobRetention(
     readonly store: Store
     readonly live: LiveEvents
     readonly clock: Clock
+    readonly ages: Ages
     readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
     readonly uploads: Pick<UploadSweeper, 'sweepSoon'>
     readonly keepMs: number | null
   },
 ): Sweeper {
-  const { store, clock, keepMs } = deps
+  const { store, clock, ages, keepMs } = deps
 
   async function sweep(sweeps: { readonly isClosed: boolean }): Promise<void> {
     if (keepMs === null) return
-    const before = clock.now() - keepMs
+    const before = await ages.of(keepMs)
+    if (before === null) return
     let removed = 0
     try {
       while (!sweeps.isClosed) {
@@ -56,7 +60,7 @@ export function createJobRetention(
   }
 
   /** A job whose real outcome arrived in the meantime has a new end, and stays. */
-  function removeJobs(batch: readonly EndedJob[], before: number): Promise<number> {
+  function removeJobs(batch: readonly EndedJob[], before: AgeLimit): Promise<number> {
     return store.write('jobs.sweep', async (queries) => {
       let removed = 0
       for (const { id } of batch)

@@ -1,3 +1,4 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import type { Queries } from '../store.js'
 
 /** Most networks that are stored for one user: those of the latest sign-ins. */
@@ -45,6 +46,6 @@ export async function noteNetwork(queries: Queries, userId: number, network: str
 }
 
 /** Removes networks that were last used before this time. */
-export async function deleteOldNetworks(queries: Queries, before: number): Promise<void> {
+export async function deleteOldNetworks(queries: Queries, before: AgeLimit): Promise<void> {
   await queries.deleteFrom('known_network').where('last_at', '<=', before).execute()
 }

@@ -1,3 +1,4 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import type { Selectable } from 'kysely'
 import { textsOf } from '../sql/json-sql.js'
 import { type StoredUser, findUser, parseUser } from './users.js'
@@ -209,8 +210,8 @@ export async function deleteSessionsOfUser(queries: Queries, userId: number): Pr
   return Number(result.numDeletedRows)
 }
 
-/** @returns how many had expired */
-export async function deleteExpiredSessions(queries: Queries, now: number): Promise<number> {
-  const result = await queries.deleteFrom('session').where('expires_at', '<=', now).executeTakeFirst()
+/** Removes sessions that expired before a time. @returns how many there were */
+export async function deleteExpiredSessions(queries: Queries, before: AgeLimit): Promise<number> {
+  const result = await queries.deleteFrom('session').where('expires_at', '<=', before).executeTakeFirst()
   return Number(result.numDeletedRows)
 }

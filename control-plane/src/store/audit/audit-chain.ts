@@ -1,4 +1,5 @@
-import type { Selectable } from 'kysely'
+import type { AgeLimit } from '@holdfast/host/age-limit'
+import { type Selectable, sql } from 'kysely'
 import { ConflictError } from '../../errors.js'
 import type { AuditChainTable, AuditTable } from '../schema/audit.js'
 import type { Queries } from '../store.js'
@@ -87,25 +88,36 @@ export async function chainHashAt(queries: Queries, position: number): Promise<s
 }
 
 /**
- * Removes records from the beginning of the chain, inside a write: those before `time`, at most `most`, up to the first
- * one that is younger. The rest can still be verified, because the hash of the last removed record is kept. A record
- * from the future, made when a clock was wrong, does not stop it.
+ * The last record that retention may remove with all records before it; null: none. The first record with a time from
+ * `before` to `now` stops it. A record from the future, made when a clock was wrong, is old when a record after it is.
+ */
+export async function findLastOldRecord(queries: Queries, before: AgeLimit, now: number): Promise<number | null> {
+  const { anchor_position: anchor } = await readAuditChain(queries)
+  const chained = queries.selectFrom('audit').select('position').where('position', '>', anchor)
+  // Without the sum, SQLite might choose the index of times, and sort all young records.
+  const time = sql<number>`time + 0`
+  const young = chained.where(time, '>=', before).where(time, '<=', now).orderBy('position').limit(1)
+  const end = (await young.executeTakeFirst())?.position ?? null
+  const old = end === null ? chained : chained.where('position', '<', end)
+  const query = old.where(time, '<', before).orderBy('position', 'desc').limit(1)
+  return (await query.executeTakeFirst())?.position ?? null
+}
+
+/**
+ * Removes records from the beginning of the chain up to a position, inside a write, but at most `most`. The rest can
+ * still be verified, because the hash of the last removed record is kept.
  * @returns how many were removed
  */
-export async function deleteAuditBefore(
-  queries: Queries,
-  { time, now, most }: { readonly time: number; readonly now: number; readonly most: number },
-): Promise<number> {
+export async function deleteAuditUpTo(queries: Queries, position: number, most: number): Promise<number> {
   const chain = await readAuditChain(queries)
-  const oldest = await queries
+  const old = await queries
     .selectFrom('audit')
-    .select(['position', 'hash', 'time'])
+    .select(['position', 'hash'])
     .where('position', '>', chain.anchor_position)
+    .where('position', '<=', position)
     .orderBy('position')
     .limit(most)
     .execute()
-  const firstYoung = oldest.findIndex((record) => record.time >= time && record.time <= now)
-  const old = firstYoung === -1 ? oldest : oldest.slice(0, firstYoung)
   const last = old.at(-1)
   if (!last || last.position === null || last.hash === null) return 0
   await queries

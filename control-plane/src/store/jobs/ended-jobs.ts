@@ -1,3 +1,4 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import { OPEN_STATUSES } from '../../words/job-status.js'
 import { sql } from 'kysely'
 import type { Queries } from '../store.js'
@@ -10,7 +11,7 @@ export interface EndedJob {
 }
 
 /** Parent jobs and single jobs that ended before a time, first the ones that ended first. Child jobs are not listed. */
-export function endedJobs(queries: Queries, before: number, limit: number): Promise<EndedJob[]> {
+export function endedJobs(queries: Queries, before: AgeLimit, limit: number): Promise<EndedJob[]> {
   return (
     queries
       .selectFrom('job')

@@ -1,3 +1,4 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import type { Selectable, Updateable } from 'kysely'
 import { Type } from 'typebox'
 import { TOLD_COLUMNS, noteAct, noteJobEvent } from '../service/notification-events.js'
@@ -157,7 +158,7 @@ export interface Deletion {
   /** Now, in milliseconds since the epoch. */
   readonly time: number
   /** Set by retention: only a job that ended before this time, in milliseconds. */
-  readonly endedBefore?: number
+  readonly endedBefore?: AgeLimit
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import type { Insertable, Selectable } from 'kysely'
 import type { OrphanTable } from '../schema/runners.js'
 import type { Queries } from '../store.js'
@@ -127,7 +128,7 @@ export async function findPastRuns(queries: Queries, runIds: readonly string[]):
 }
 
 /** Forgets runs that were deleted before `time`. */
-export async function deletePastRunsBefore(queries: Queries, time: number): Promise<void> {
+export async function deletePastRunsBefore(queries: Queries, time: AgeLimit): Promise<void> {
   await queries.deleteFrom('past_run').where('deleted_at', '<', time).execute()
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Kysely } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import type pg from 'pg'
 import { UnavailableError, messageOf } from '../../errors.js'
 import { createGroupCommit } from '../engine/group-commit.js'
@@ -67,12 +67,20 @@ export async function openPostgresStore(url: string, tables: Tables = 'brought u
     limitWaits: (ms) => commits.limitWaits(ms),
     // A write without changes still writes its mark. So it shows whether writing is possible.
     check: createStoreCheck(read, commits, () => Promise.resolve()),
+    databaseTime: () => timeOf(read),
     async close() {
       await commits.close()
       await marks.written()
       await Promise.all([read.destroy(), writing.end()])
     },
   }
+}
+
+async function timeOf(read: Kysely<Database>): Promise<number | null> {
+  const { rows } = await sql<{ ms: number | string }>`
+    select floor(extract(epoch from clock_timestamp()) * 1000) as ms
+  `.execute(read)
+  return rows[0] ? Number(rows[0].ms) : null
 }
 
 /** If nodes start at the same time, they do this one after the other. */

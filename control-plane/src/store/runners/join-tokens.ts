@@ -1,3 +1,4 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import type { Selectable } from 'kysely'
 import type { JoinTokenTable } from '../schema/runners.js'
 import type { Queries } from '../store.js'
@@ -77,7 +78,7 @@ export async function deleteJoinToken(queries: Queries, id: number): Promise<boo
 }
 
 /** Removes tokens that expired before `time`. */
-export async function deleteJoinTokensBefore(queries: Queries, time: number): Promise<void> {
+export async function deleteJoinTokensBefore(queries: Queries, time: AgeLimit): Promise<void> {
   await queries.deleteFrom('join_token').where('expires_at', '<', time).execute()
 }
 

@@ -50,7 +50,8 @@ export interface CredentialTable {
 }
 
 /**
- * One row: a clock that counts only while a control plane works and reaches the database (`nodes/service-clock.ts`).
+ * Two rows: clocks that count only while a control plane works and reaches the database (`nodes/service-clock.ts`). One
+ * is for waits, the other one for ages.
  */
 export interface ServiceClockTable {
   id: Fixed<number>
@@ -58,6 +59,18 @@ export interface ServiceClockTable {
   time: number
   /** Goes up with every move, so that no time counts twice. */
   turn: number
+}
+
+/**
+ * Which times the wall clocks of the control planes showed (`ages/`): one row for each hour of work, so at most 24 for a
+ * day.
+ */
+export interface ShownTimeTable {
+  /** The hour by the service clock for ages. */
+  hour: Fixed<number>
+  /** In milliseconds since the epoch. */
+  earliest: number
+  latest: number
 }
 
 /** At most one row. It tells this database from a restored earlier state of it. */

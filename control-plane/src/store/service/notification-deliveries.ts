@@ -1,3 +1,4 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import { type Selectable, sql } from 'kysely'
 import { Type } from 'typebox'
 import { DELIVERY_STATES, type DeliveryState, type NotificationDeliveryTable } from '../schema/notifications.js'
@@ -157,7 +158,7 @@ export async function retryDelivery(queries: Queries, id: number, now: number): 
 }
 
 /** Removes deliveries that ended before a time. @returns how many */
-export async function deleteEndedDeliveries(queries: Queries, before: number, limit: number): Promise<number> {
+export async function deleteEndedDeliveries(queries: Queries, before: AgeLimit, limit: number): Promise<number> {
   const old = queries.selectFrom('notification_delivery').select('id').where('ended_at', '<', before).limit(limit)
   const { numDeletedRows } = await queries.deleteFrom('notification_delivery').where('id', 'in', old).executeTakeFirst()
   return Number(numDeletedRows)

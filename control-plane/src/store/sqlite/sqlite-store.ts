@@ -118,6 +118,7 @@ function createStore(handles: Handles, commits: GroupCommit<Kysely<Database>>): 
     // Nothing uses this number. Setting it to its present value writes a page, and so shows whether writing is
     // possible.
     check: createStoreCheck(read, commits, (queries) => sql`pragma user_version = 0`.execute(queries)),
+    databaseTime: () => Promise.resolve(null),
     async close() {
       await commits.close()
       await handles.close()

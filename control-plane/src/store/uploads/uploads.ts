@@ -1,3 +1,4 @@
+import type { AgeLimit } from '@holdfast/host/age-limit'
 import type { Insertable, Selectable } from 'kysely'
 import type { UploadTable } from '../schema/uploads.js'
 import type { Queries } from '../store.js'
@@ -73,13 +74,13 @@ export function findJobFiles(queries: Queries, jobIds: readonly number[]): Promi
 
 /**
  * Removes the uploads that no job refers to. An upload that had a job is removed at once. One that never had a job is
- * removed when it is older than `before`.
+ * removed when it is older than `before`; null: it stays.
  * @returns their stored names
  */
-export async function deleteUnusedUploads(queries: Queries, before: number): Promise<string[]> {
+export async function deleteUnusedUploads(queries: Queries, before: AgeLimit | null): Promise<string[]> {
   const rows = await queries
     .deleteFrom('upload')
-    .where((is) => is.or([is('used', '=', 1), is('created_at', '<', before)]))
+    .where((is) => is.or([is('used', '=', 1), ...(before === null ? [] : [is('created_at', '<', before)])]))
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom('job_file').select('job_id').whereRef('job_file.upload_id', '=', 'upload.id'))),
     )

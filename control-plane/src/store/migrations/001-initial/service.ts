@@ -52,7 +52,15 @@ export async function createService(database: Kysely<unknown>, types: ColumnType
     .addColumn('time', types.big, required)
     .addColumn('turn', types.big, required)
     .execute()
-  await sql`insert into service_clock (id, time, turn) values (1, ${SERVICE_CLOCK_ORIGIN}, 0)`.execute(database)
+  for (const id of [1, 2])
+    await sql`insert into service_clock (id, time, turn) values (${id}, ${SERVICE_CLOCK_ORIGIN}, 0)`.execute(database)
+
+  await database.schema
+    .createTable('shown_time')
+    .addColumn('hour', types.big, (column) => column.primaryKey())
+    .addColumn('earliest', types.big, required)
+    .addColumn('latest', types.big, required)
+    .execute()
 
   await database.schema
     .createTable('database_id')
