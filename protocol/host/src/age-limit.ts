@@ -13,6 +13,12 @@
  * did not work does not count, so a start never deletes much at once. It only makes things stay longer.
  */
 
+/**
+ * How much earlier than the wall clock a stored time may be, in milliseconds. The clock of files is a little behind, and
+ * between two looks at the wall clock it may go back unseen.
+ */
+const SLACK_MS = 60_000
+
 declare const decided: unique symbol
 
 /**
@@ -48,5 +54,5 @@ export function ageLimitOf(
   { oldest, earliest }: ShownTimes,
 ): AgeLimit | null {
   if (oldest === null || earliest === null || oldest > first) return null
-  return Math.min(wall - keepMs, earliest) as AgeLimit
+  return Math.min(wall - keepMs, earliest - SLACK_MS) as AgeLimit
 }

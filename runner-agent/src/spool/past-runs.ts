@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, type Logger } from '../log.js'
 import { isErrno } from '@holdfast/host/system-errors'
 import { readFact } from '../host/fact.js'
+import { type AgentClocks, openShownDays } from './shown-days.js'
 import { folderNameOf, type JobKey, jobKeyOf } from './job-folder.js'
 
 /** How long a run is remembered, in milliseconds. Nobody should restore an older backup of the database. */
@@ -13,6 +14,9 @@ const MEMORY_MS = 90 * 24 * 60 * 60 * 1000
 /** Time from the start to the first sweep, in milliseconds: the start has more important work. */
 const FIRST_SWEEP_MS = 10 * 60 * 1000
 const SWEEP_EVERY_MS = 24 * 60 * 60 * 1000
+/** How often it is stored what the wall clock showed, and how often the clock is looked at, in milliseconds. */
+const NOTE_EVERY_MS = 10 * 60 * 1000
+const GLANCE_EVERY_MS = 5000
 /** Names between two pauses of a sweep: a folder of many thousands must not hold up the jobs. */
 const NAMES_AT_ONCE = 100
 const PAUSE_MS = 100
@@ -20,21 +24,26 @@ const PAUSE_MS = 100
 /**
  * The runs that have left the spool, a small file each: the end record of the run, or nothing for a run that was given
  * up. A control plane whose database went back to an earlier state may offer such a job again, or show it as running.
- * Only the runner can know how it ended, and must not run it twice. There may be very many of them: they are asked for
- * by name and never listed, except by a sweep in the background.
+ * Only the runner can know how it ended, and must not run it twice. They are forgotten for their age, but not by the
+ * wall clock alone (`ShownDays`). There may be very many of them: they are asked for by name and never listed, except by
+ * a sweep in the background.
  */
 export type PastRuns = ReturnType<typeof openPastRuns>
 
 /** Nothing is read yet. The folder is made with the first note. */
-export function openPastRuns(folder: string, now: () => number, log: Logger) {
+export function openPastRuns(folder: string, clocks: AgentClocks, log: Logger) {
+  const days = openShownDays(`${folder}-days.json`, clocks, MEMORY_MS)
   const fileOf = (key: JobKey): string => join(folder, folderNameOf(key))
   const closing = new AbortController()
   let timer: NodeJS.Timeout | undefined
+  const looks: NodeJS.Timeout[] = []
   let sweeping: Promise<void> = Promise.resolve()
 
   /** Forgets the runs that are old, a few names at a time. Ends early when the signal comes. */
   const sweep = async (signal: AbortSignal = closing.signal): Promise<void> => {
-    const before = now() - MEMORY_MS
+    await days.note()
+    const before = days.limit()
+    if (before === null) return
     let looked = 0
     for await (const { name } of await opendir(folder)) {
       const path = join(folder, name)
@@ -42,6 +51,12 @@ export function openPastRuns(folder: string, now: () => number, log: Logger) {
       looked += 1
       if (looked % NAMES_AT_ONCE === 0) await delay(PAUSE_MS, undefined, { signal, ref: false })
     }
+  }
+
+  const noteSoon = (): void => {
+    days.note().catch((error: unknown) => {
+      log.debug({ error: describeError(error) }, 'what the clock showed cannot be stored now; tried again soon')
+    })
   }
 
   const sweepIn = (milliseconds: number): void => {
@@ -95,12 +110,17 @@ export function openPastRuns(folder: string, now: () => number, log: Logger) {
     sweep,
     /** Sweeps now and then until `close`. */
     sweepLater(): void {
+      noteSoon()
+      looks.push(setInterval(noteSoon, NOTE_EVERY_MS).unref())
+      looks.push(setInterval(() => days.glance() && noteSoon(), GLANCE_EVERY_MS).unref())
       sweepIn(FIRST_SWEEP_MS)
     },
     async close(): Promise<void> {
       clearTimeout(timer)
+      for (const look of looks) clearInterval(look)
       closing.abort()
       await sweeping
+      await days.idle()
     },
   }
 }

@@ -10,6 +10,7 @@ import { isErrno } from '@holdfast/host/system-errors'
 import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
 import { type KeepLimits, type KeptRun, KeptRuns } from './kept-runs.js'
 import { openPastRuns, type PastRuns } from './past-runs.js'
+import { SYSTEM_CLOCKS } from './shown-days.js'
 import { createSpoolMark, type OwnSpoolMark } from './spool-mark.js'
 import { Trash } from './trash.js'
 
@@ -101,7 +102,7 @@ class SpoolFolder implements Spool {
     this.#staging = join(folder, 'staging')
     this.#mark = mark
     this.#log = log
-    this.#past = openPastRuns(join(folder, 'past'), () => Date.now(), log)
+    this.#past = openPastRuns(join(folder, 'past'), SYSTEM_CLOCKS, log)
     this.#trash = new Trash(join(folder, 'trash'), log)
     this.#kept = new KeptRuns(join(folder, 'kept'), limits, { past: this.#past, trash: this.#trash, log })
   }

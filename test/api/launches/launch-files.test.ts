@@ -182,7 +182,7 @@ describe('clean-up', () => {
     await server.pass(DAY_MS - 1000)
     await server.parts.uploads.sweeper.sweep()
     expect(files()).toHaveLength(2)
-    await server.pass(3_600_000)
+    await server.pass(2 * 3_600_000)
     await server.parts.uploads.sweeper.sweep()
     expect(files()).toEqual([used.filename])
     const { token } = await server.signIn('ann')
