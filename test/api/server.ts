@@ -32,6 +32,8 @@ export interface ServerOptions extends Pick<ControlPlaneOverrides, 'timers' | 'f
   readonly database?: 'sqlite' | 'postgres'
   /** What counts how long something lasted stands still, too, until the clock is moved. */
   readonly holdSteady?: boolean
+  /** What counts how long something lasted. */
+  readonly steady?: ControlPlaneOverrides['steady']
   /** How far the clock of the database's own host is ahead of ours; left out: there is none, also on PostgreSQL. */
   readonly databaseAhead?: () => number
   /** Lines of the log end up here. */
@@ -135,7 +137,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     freeBytes,
     moreRoutes,
     store: (opened) => ({ ...opened, databaseTime }),
-    ...(options.holdSteady ? { steady: clock } : {}),
+    steady: options.holdSteady ? clock : options.steady,
   })
   if (moreRoutes) allowOwnRoutes(url)
 

@@ -58,8 +58,8 @@ export interface RotationNeeds {
 
 /** Builds the rotation of the service's secrets. */
 export function composeSecretRotation(ground: Ground, needs: RotationNeeds): SecretRotation {
-  const { clock, timers, log, onClose } = ground
-  const rotation = createSecretRotation({ ...needs, clock, timers, log })
+  const { clock, steady, timers, log, onClose } = ground
+  const rotation = createSecretRotation({ ...needs, clock, steady, timers, log })
   onClose(() => rotation.close())
   return rotation
 }

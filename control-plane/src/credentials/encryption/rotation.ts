@@ -48,6 +48,8 @@ export interface SecretRotation {
 export interface SecretRotationDependencies {
   readonly store: Store
   readonly clock: Clock
+  /** A clock that does not jump. An earlier secret that is forgotten does not come back. */
+  readonly steady: Clock
   readonly timers: Timers
   readonly log: Logger
   readonly box: SecretBox
@@ -59,8 +61,8 @@ export interface SecretRotationDependencies {
 
 /** Makes the {@link SecretRotation} of this control plane. */
 export function createSecretRotation(deps: SecretRotationDependencies): SecretRotation {
-  const { clock, log, encryption } = deps
-  let rotatedAt = clock.now()
+  const { clock, steady, log, encryption } = deps
+  let rotatedAt = steady.now()
   /** One pass after the other: two at once would do everything twice. */
   const passes = createSerialQueue()
 
@@ -78,8 +80,8 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
   async function goOn(): Promise<void> {
     if (!encryption.isKept || !encryption.hasPrevious()) return
     const { reencrypted } = await pass()
-    if (reencrypted > 0) rotatedAt = clock.now()
-    else if (clock.now() - rotatedAt >= SETTLE_MS) {
+    if (reencrypted > 0) rotatedAt = steady.now()
+    else if (steady.now() - rotatedAt >= SETTLE_MS) {
       await encryption.forgetPrevious()
       log.info('nothing needs the encryption secret from before the rotation any more; it is forgotten')
     }
@@ -97,7 +99,7 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
         // An interrupted rotation is completed first, without a further secret.
         if (encryption.isKept && !encryption.hasPrevious()) {
           await encryption.rotate(null)
-          rotatedAt = clock.now()
+          rotatedAt = steady.now()
         }
         return pass()
       }),
