@@ -4,6 +4,7 @@ import { createServiceClock } from '../nodes/service-clock.js'
 import { SERVICE_CLOCKS } from '../store/service/service-clock.js'
 import { listClockSkews, listShownTimes, noteShownTime, readShownTimes } from '../store/service/shown-times.js'
 import type { RawStore } from '../store/store.js'
+import { freshLook } from '../time/fresh-look.js'
 import { startSweeps } from '../time/sweeps.js'
 import { HOUR_MS, clockDoubt, firstHourOfDoubt } from './clock-doubt.js'
 
@@ -32,7 +33,8 @@ export async function composeAgeLimits({ clock, steady, timers, log, onClose }: 
   let seen = { earliest: clock.now(), latest: clock.now() }
   let last = clock.now()
   let doubt: string | null = null
-  let looking: Promise<number> | null = null
+  /** By the service clock, at the latest look. */
+  let time = 0
 
   /** @returns whether the clock has gone back since the last glance */
   function glance(): boolean {
@@ -43,8 +45,8 @@ export async function composeAgeLimits({ clock, steady, timers, log, onClose }: 
     return wentBack
   }
 
-  async function lookOnce(): Promise<number> {
-    const time = await work.look()
+  const look = freshLook(async () => {
+    time = await work.look()
     glance()
     const times = seen
     seen = { earliest: last, latest: last }
@@ -61,15 +63,7 @@ export async function composeAgeLimits({ clock, steady, timers, log, onClose }: 
     if (found !== null && found !== doubt) log.warn(sentenceOf(found))
     if (found === null && doubt !== null) log.info('the clocks agree again: what is old enough is deleted again')
     doubt = found
-    return time
-  }
-
-  function look(): Promise<number> {
-    looking ??= lookOnce().finally(() => {
-      looking = null
-    })
-    return looking
-  }
+  })
 
   await look()
   const looks = startSweeps(
@@ -77,11 +71,11 @@ export async function composeAgeLimits({ clock, steady, timers, log, onClose }: 
     {
       everyMs: LOOK_MS,
       failure: 'the clock could not be compared with what is stored',
-      sweep: async () => void (await look()),
+      sweep: look,
     },
   )
   const stopGlances = timers.every(GLANCE_MS, () => {
-    if (glance()) looks.soon(async () => void (await look()))
+    if (glance()) looks.soon(look)
   })
   onClose(async () => {
     stopGlances()
@@ -94,7 +88,7 @@ export async function composeAgeLimits({ clock, steady, timers, log, onClose }: 
      * @throws the error of the store
      */
     async of(keepMs: number): Promise<AgeLimit | null> {
-      const time = await look()
+      await look()
       if (doubt !== null) return null
       const first = firstPeriodOf(keepMs, time, HOUR_MS)
       return ageLimitOf({ keepMs, wall: clock.now(), first }, await readShownTimes(store.read, first))
