@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listAudit } from '../../../control-plane/src/store/audit/audit.js'
+import { openTestStore } from '../../support/test-database.js'
 import { putJob } from '../job-rows.js'
 import { type TestServer, startServer } from '../server.js'
 import { stored, upload } from '../upload-client.js'
@@ -152,6 +153,15 @@ test('while the clock of the database contradicts ours nothing is deleted', asyn
   databaseAhead = DAY / 2
   await sweep()
   expect(await traces.left()).toMatchObject({ job: false, record: false })
+})
+
+test('PostgreSQL says which time its clock shows', async () => {
+  const store = await openTestStore('', 'postgres')
+  const earliest = Date.now()
+  const time = await store.databaseTime()
+  await store.close()
+  expect(time).toBeGreaterThanOrEqual(earliest)
+  expect(time).toBeLessThanOrEqual(Date.now())
 })
 
 test('while most of the runners contradict our clock nothing is deleted; one of many with a wrong clock is no reason', async () => {
