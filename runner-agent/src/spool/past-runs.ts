@@ -25,7 +25,7 @@ const PAUSE_MS = 100
  * The runs that have left the spool, a small file each: the end record of the run, or nothing for a run that was given
  * up. A control plane whose database went back to an earlier state may offer such a job again, or show it as running.
  * Only the runner can know how it ended, and must not run it twice. They are forgotten for their age, but not by the
- * wall clock alone (`ShownDays`). There may be very many of them: they are asked for by name and never listed, except by
+ * wall clock alone (`shown-days.ts`). There may be very many of them: they are asked for by name and never listed, except by
  * a sweep in the background.
  */
 export type PastRuns = ReturnType<typeof openPastRuns>

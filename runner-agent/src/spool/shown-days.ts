@@ -30,10 +30,9 @@ export const SYSTEM_CLOCKS: AgentClocks = { wall: () => Date.now(), steady: () =
  * Which times the wall clock of this host showed on each day of work, in a small file. So a clock that runs ahead for a
  * while does not make everything old, see `@holdfast/host/age-limit`. Only days for which something is kept are stored.
  * If the file is lost or damaged, nothing is old enough until the agent has worked for so long again.
+ * Nothing is read yet.
+ * @param keepMs how long things are kept of which `limit` tells the age
  */
-export type ShownDays = ReturnType<typeof openShownDays>
-
-/** @param keepMs how long things are kept of which `limit` tells the age. Nothing is read yet */
 export function openShownDays(path: string, { wall, steady }: AgentClocks, keepMs: number) {
   let shown: Shown | null = null
   const notes = createSerialQueue()
