@@ -7,9 +7,10 @@ the modules beside it are kept compiled.
 import os
 import sys
 
-sys.path.insert(0, __file__.rpartition("/")[0] or ".")
-
 try:
+    # By the open folder: some modules are loaded late, and the state folder with this file may be moved before that.
+    folder = os.open(__file__.rpartition("/")[0] or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    sys.path.insert(0, "/proc/self/fd/%d" % folder)
     from holdfast_job.start import main
 except BaseException as error:
     # No more open files, a folder that cannot be read: nothing was started, and the agent tries again.

@@ -12,12 +12,14 @@ import { createKeyring } from './identity/keyring.js'
 import { openTrust } from './identity/trust.js'
 import { composeIsolation } from './isolation/compose.js'
 import { composeJobs } from './jobs/compose.js'
+import type { HostJobs } from './jobs/host-jobs.js'
 import { composeLink } from './link/compose.js'
 import { createLog, type Logger } from './log.js'
 import { readVersion } from './package-info.js'
 import { composePlaybook, composePython, playbookAccess } from './playbook/compose.js'
 import { findHostPython, type HostPython } from './playbook/host-python.js'
 import { createSecretsOpener } from './playbook/secrets.js'
+import { createRuntime } from './runtime/runtime.js'
 import type { AgentSettings } from './settings.js'
 import { composeDisk, composeSpool, composeState } from './spool/compose.js'
 
@@ -117,12 +119,27 @@ export async function startAgent(settings: AgentSettings, overrides: AgentOverri
 }
 
 /** What the agent needs of its host before anything else: an identity, a Python, the lock of its state folder. */
-async function composeHost(ground: Ground, settings: AgentSettings, overrides: AgentOverrides) {
+async function composeHost(
+  ground: Ground,
+  settings: AgentSettings,
+  overrides: AgentOverrides,
+  spoolBytes: () => number,
+) {
   const { log, onClose } = ground
   const identity = await loadIdentity(settings.statePath)
   const findPython = overrides.findPython ?? (() => findHostPython(ground.environment, settings.python))
   const python = await composePython(ground, findPython)
-  const { stateLock, supervisors } = await composeState(ground, settings, python.now.path)
+  const { path } = python.now
+  const runtime = createRuntime({ statePath: settings.statePath, jobs: () => spool.list(), log })
+  const program = {
+    python: path,
+    get script() {
+      return runtime.parts.locks
+    },
+  }
+  const { stateLock, supervisors } = await composeState(ground, settings, program)
+  onClose(() => runtime.close())
+  const spool = composeSpool(ground, settings, spoolBytes)
   log.info({ name: settings.name, fingerprint: identity.fingerprint, state: settings.statePath }, 'agent starts')
   if (stateLock.doubt !== null) log.warn(stateLock.doubt)
   if (stateLock.isCopied) log.warn('this state folder is a copy: nothing is decided about its jobs until it is let in')
@@ -140,39 +157,45 @@ async function composeHost(ground: Ground, settings: AgentSettings, overrides: A
   })
   const { generation, instance } = stateLock
   const start = { generation, instance, isCopied: copy.isCopied }
-  return { identity, python, stateLock, start, copy, supervisors, descriptors }
+  /** Why nothing can be started just now; null: all is well. */
+  const passingProblem = (): string | null => descriptors.problem ?? runtime.problem()
+  return { identity, python, spool, runtime, stateLock, start, copy, supervisors, passingProblem }
 }
 
 type Host = Awaited<ReturnType<typeof composeHost>>
 
 /** The spool, the caches of files, the isolation of jobs, and the watch over the disk that prepares their folders. */
-async function composeStorage(
-  ground: Ground,
-  settings: AgentSettings,
-  { python, stateLock }: Host,
-  spoolBytes: () => number,
-) {
-  const spool = composeSpool(ground, settings, spoolBytes)
+async function composeStorage(ground: Ground, settings: AgentSettings, host: Host) {
+  const { python, spool, runtime, stateLock } = host
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
   const uploadStore = openUploadStore(settings.statePath)
-  const access = playbookAccess(ground.environment, settings, python.now.path)
-  const isolation = composeIsolation(ground, settings, { python: python.now.path, ...access })
+  const { path } = python.now
+  const isolation = composeIsolation(ground, settings, {
+    python: path,
+    parts: () => runtime.parts,
+    access: () => playbookAccess(ground.environment, settings, path, runtime.parts),
+  })
   const disk = await composeDisk(ground, settings, async () => {
     await stateLock.keep()
-    for (const part of [spool, cache, uploadStore]) await part.prepare()
+    for (const part of [spool, cache, uploadStore, runtime]) await part.prepare()
     // Isolation comes after them, since it checks folders that they make. A full disk may have stopped it before.
     await isolation.prepare()
   })
   // The disk cannot be written, so nothing was prepared. /ready should say what is known of isolation all the same.
   if (disk.problem !== null) await isolation.prepare()
-  return { spool, cache, uploadStore, isolation, disk }
+  return { cache, uploadStore, isolation, disk }
+}
+
+function isIdle(hostJobs: HostJobs): boolean {
+  const { spooledJobs, runningJobs, claimingJobs } = hostJobs.figures()
+  return spooledJobs + runningJobs + claimingJobs === 0
 }
 
 async function composeRooms(ground: Ground, settings: AgentSettings, overrides: AgentOverrides) {
   const { log, now, onClose } = ground
   const { name, joinToken, statePath } = settings
-  const host = await composeHost(ground, settings, overrides)
-  const { identity, python, start, copy, supervisors, descriptors } = host
+  const host = await composeHost(ground, settings, overrides, () => hostJobs.figures().spoolBytes)
+  const { identity, python, spool, runtime, start, copy, supervisors, passingProblem } = host
   const health = createHealthServer({
     notReady: () => {
       const { trouble } = hostJobs.figures()
@@ -188,17 +211,13 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     }),
   })
   onClose(() => health.close())
-  const storage = await composeStorage(ground, settings, host, () => hostJobs.figures().spoolBytes)
-  const { spool, cache, uploadStore, isolation, disk } = storage
+  const { cache, uploadStore, isolation, disk } = await composeStorage(ground, settings, host)
   /** What a person has to mend on this host before any job is taken. */
   const hostProblem = (): string | null => python.now.problem ?? isolation.problem
-  const isIdle = (): boolean => {
-    const { spooledJobs, runningJobs, claimingJobs } = hostJobs.figures()
-    return spooledJobs + runningJobs + claimingJobs === 0
-  }
   const trust = openTrust({ statePath, given: settings.serviceFingerprint, now, log })
-  const keyring = createKeyring(identity, { statePath, log, isIdle })
-  const { playbook, supervisor, ansible, removeContainer } = composePlaybook(ground, settings, { python, isolation })
+  const keyring = createKeyring(identity, { statePath, log, isIdle: () => isIdle(hostJobs) })
+  const ofHost = { python, isolation, runtime }
+  const { playbook, supervisor, ansible, removeContainer } = composePlaybook(ground, settings, ofHost)
   const { hostJobs, loading } = composeJobs(ground, settings, {
     spool,
     supervisors,
@@ -214,7 +233,8 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     problem: hostProblem,
     hostProblem() {
       if (disk.problem !== null) return { code: 'spool_full', message: disk.problem }
-      return descriptors.problem === null ? null : { code: 'busy', message: descriptors.problem }
+      const passing = passingProblem()
+      return passing === null ? null : { code: 'busy', message: passing }
     },
     isCopied: copy.isCopied,
     changed: () => {
@@ -229,7 +249,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     now,
     log,
     ...copy,
-    problem: () => hostProblem() ?? disk.problem ?? descriptors.problem ?? loading.problem,
+    problem: () => hostProblem() ?? disk.problem ?? passingProblem() ?? loading.problem,
     hasJoinToken: joinToken !== null,
   })
   const link = composeLink(ground, settings, {
@@ -246,5 +266,15 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
       ansibleVersion: () => ansible.version,
     },
   })
-  return { fingerprint: identity.fingerprint, health, keyring, hostJobs, loading, approvalWatch, playbook, ansible, link }
+  return {
+    fingerprint: identity.fingerprint,
+    health,
+    keyring,
+    hostJobs,
+    loading,
+    approvalWatch,
+    playbook,
+    ansible,
+    link,
+  }
 }

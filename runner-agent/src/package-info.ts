@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 
@@ -10,15 +11,29 @@ export function readVersion(): string {
 }
 
 /** Where the parts written in Python are. */
-export const ANSIBLE_PARTS = {
-  supervisor: pathOf('../ansible/supervisor.py'),
+export interface AnsibleParts {
+  readonly supervisor: string
   /** Looks whether jobs can have users of their own, and cleans up after them. */
-  isolation: pathOf('../ansible/isolation.py'),
+  readonly isolation: string
   /** Takes and looks at locks of the kernel. */
-  locks: pathOf('../ansible/locks.py'),
+  readonly locks: string
   /** Installs what a playbook folder requires, and becomes ansible-playbook. */
-  requirements: pathOf('../ansible/requirements.py'),
-  callbackFolder: pathOf('../ansible/callback'),
+  readonly requirements: string
+  readonly callbackFolder: string
+}
+
+/** The folder of the package with the parts written in Python. */
+export const PACKAGED_PARTS_FOLDER = pathOf('../ansible')
+
+/** The parts in a folder that has what the package has. */
+export function partsIn(folder: string): AnsibleParts {
+  return {
+    supervisor: join(folder, 'supervisor.py'),
+    isolation: join(folder, 'isolation.py'),
+    locks: join(folder, 'locks.py'),
+    requirements: join(folder, 'requirements.py'),
+    callbackFolder: join(folder, 'callback'),
+  }
 }
 
 /** A path of the package. `src` and `dist` have the same depth, so it is found from both. */

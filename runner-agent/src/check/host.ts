@@ -5,10 +5,11 @@ import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { isErrno } from '@holdfast/host/system-errors'
 import { openIsolation } from '../isolation/isolation.js'
 import { createLog, describeError } from '../log.js'
-import { ANSIBLE_PARTS } from '../package-info.js'
+import { PACKAGED_PARTS_FOLDER, partsIn } from '../package-info.js'
 import { readAnsibleVersion } from '../playbook/ansible-version.js'
 import { playbookAccess, programIn } from '../playbook/compose.js'
 import { findHostPython, type HostPython } from '../playbook/host-python.js'
+import { readPartFiles } from '../runtime/part-files.js'
 import type { AgentSettings } from '../settings.js'
 import type { Environment } from '../ground.js'
 
@@ -19,7 +20,8 @@ const LITTLE_DISK_BYTES = 1024 * MEBIBYTE
 /** Looks at everything on this host that jobs need. Changes nothing, unless isolation is asked for. */
 export async function checkHost(settings: AgentSettings, environment: Environment): Promise<Finding[]> {
   const python = await lookForPython(settings, environment)
-  const findings = [pythonFinding(python), await ansibleFinding(environment), ...(await stateFindings(settings))]
+  const findings = [pythonFinding(python), await ansibleFinding(environment), ...(await packageFindings())]
+  findings.push(...(await stateFindings(settings)))
   if (typeof python !== 'string') {
     if (python.localeDoubt !== null) findings.push(doubtful('locale', python.localeDoubt, 'install C.UTF-8'))
     const isStateWrong = findings.some(({ subject, state }) => subject === STATE && state === 'problem')
@@ -53,6 +55,16 @@ async function ansibleFinding(environment: Environment): Promise<Finding> {
   }
   if (version === null) return wrong('ansible', `${path} does not say its version`, `run it: ${path} --version`)
   return fine('ansible', `${version} at ${path}`)
+}
+
+/** Empty when all is well: whoever runs this has the package. */
+async function packageFindings(): Promise<Finding[]> {
+  try {
+    await readPartFiles(PACKAGED_PARTS_FOLDER)
+    return []
+  } catch (error) {
+    return [wrong('package', `it is not complete: ${describeError(error)}`, 'install it again')]
+  }
 }
 
 const STATE = 'state folder'
@@ -103,9 +115,10 @@ async function isolationFinding(
 ): Promise<Finding> {
   const host = {
     python: python.path,
-    script: ANSIBLE_PARTS.isolation,
+    script: partsIn(PACKAGED_PARTS_FOLDER).isolation,
     statePath: settings.statePath,
-    ...playbookAccess(environment, settings, python.path),
+    // The agent makes its own copy of the parts for jobs.
+    ...playbookAccess(environment, settings, python.path, null),
   }
   // Its log is not shown: the result says the same.
   const silent = createLog({ level: 'silent', format: 'text', output: process.stderr })

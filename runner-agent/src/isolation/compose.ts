@@ -1,5 +1,5 @@
 import type { Ground } from '../ground.js'
-import { ANSIBLE_PARTS } from '../package-info.js'
+import type { AnsibleParts } from '../package-info.js'
 import {
   type Isolation,
   type IsolationHost,
@@ -13,18 +13,20 @@ import {
 export interface IsolationNeeds {
   /** The path of a Python. */
   readonly python: string
-  /** Paths that a playbook must be able to read, and to run. */
-  readonly read: readonly string[]
-  readonly run: readonly string[]
+  /** Paths that a playbook must be able to read, and to run. Asked for when they are tried. */
+  readonly access: () => { readonly read: readonly string[]; readonly run: readonly string[] }
+  readonly parts: () => AnsibleParts
 }
 
 /** How playbooks are kept apart on this host, by the latest try. Nothing is checked before `prepare`. */
 export function composeIsolation(
   { log }: Ground,
   settings: { readonly statePath: string; readonly isolation: IsolationSettings | null },
-  needs: IsolationNeeds,
+  { python, access, parts }: IsolationNeeds,
 ) {
-  const host: IsolationHost = { ...needs, script: ANSIBLE_PARTS.isolation, statePath: settings.statePath }
+  const hostNow = (): IsolationHost => {
+    return { python, ...access(), script: parts().isolation, statePath: settings.statePath }
+  }
   let now: Isolation = { kind: 'unavailable', problem: 'it was not tried yet' }
   return {
     get now(): Isolation {
@@ -40,9 +42,9 @@ export function composeIsolation(
     maxJobs: (): number => (now.kind === 'user' ? now.orders.users.length : 0),
     /** Tries whether isolation works here, unless that is known already. */
     async prepare(): Promise<void> {
-      if (now.kind === 'unavailable') now = await openIsolation(settings.isolation, host, log)
+      if (now.kind === 'unavailable') now = await openIsolation(settings.isolation, hostNow(), log)
     },
     /** Frees the user that a job had. Returns sentences about what could not be ended or removed. */
-    release: (jobFolder: string): Promise<string[]> => releaseUser(jobFolder, host),
+    release: (jobFolder: string): Promise<string[]> => releaseUser(jobFolder, hostNow()),
   }
 }

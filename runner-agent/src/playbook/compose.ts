@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Ground } from '../ground.js'
 import type { Isolation } from '../isolation/isolation.js'
-import { ANSIBLE_PARTS } from '../package-info.js'
+import type { AnsibleParts } from '../package-info.js'
 import { readAnsibleVersion } from './ansible-version.js'
 import { type ContainerSettings, removeContainer } from './container.js'
 import type { HostPython } from './host-python.js'
@@ -18,6 +18,14 @@ export interface PlaybookComposition {
   readonly galaxySeconds: number | null
   /** How playbooks run in containers; null: they run on the host itself. */
   readonly container: ContainerSettings | null
+}
+
+/** What this room needs of other rooms. */
+export interface PlaybookNeeds {
+  readonly python: PythonWatch
+  readonly isolation: { readonly now: Isolation }
+  /** @throws an error that is tried again while not all parts are there */
+  readonly runtime: { readonly partsOfJobs: AnsibleParts }
 }
 
 /** The parts of this room. */
@@ -57,7 +65,7 @@ export async function composePython(
 export function composePlaybook(
   { log, environment }: Ground,
   settings: PlaybookComposition,
-  { python, isolation }: { readonly python: PythonWatch; readonly isolation: { readonly now: Isolation } },
+  { python, isolation, runtime }: PlaybookNeeds,
 ): PlaybookParts {
   const { statePath, localFolder, passEnvironment, galaxySeconds: seconds, container } = settings
   const cache = join(statePath, 'cache', 'galaxy')
@@ -67,9 +75,13 @@ export function composePlaybook(
       localFolder,
       passEnvironment,
       container,
-      callbackFolder: ANSIBLE_PARTS.callbackFolder,
+      get callbackFolder() {
+        return runtime.partsOfJobs.callbackFolder
+      },
       sockets: openSocketFolders(statePath, log),
-      galaxy: seconds === null ? null : { cache, seconds, script: ANSIBLE_PARTS.requirements },
+      get galaxy() {
+        return seconds === null ? null : { cache, seconds, script: runtime.partsOfJobs.requirements }
+      },
       get environment() {
         return withLocale(environment, python.now.locale)
       },
@@ -87,7 +99,9 @@ export function composePlaybook(
       get python() {
         return python.now.path
       },
-      script: ANSIBLE_PARTS.supervisor,
+      get script() {
+        return runtime.partsOfJobs.supervisor
+      },
     },
     removeContainer: container === null ? null : (runId) => removeContainer(runId, environment, log),
     ansible: {
@@ -105,17 +119,19 @@ export function composePlaybook(
 /**
  * What a playbook of any job must be able to read and to run. What its folder requires is installed by the job itself, with the
  * agent's Python.
+ * @param parts null: they are not looked at
  */
 export function playbookAccess(
   environment: Ground['environment'],
   { localFolder, galaxySeconds }: Pick<PlaybookComposition, 'localFolder' | 'galaxySeconds'>,
   python: string,
+  parts: AnsibleParts | null,
 ): { readonly read: string[]; readonly run: string[] } {
-  const read = [ANSIBLE_PARTS.callbackFolder]
+  const read = parts === null ? [] : [parts.callbackFolder]
   if (localFolder !== null) read.push(localFolder)
   const run = programIn(environment.PATH, 'ansible-playbook')
   if (galaxySeconds === null) return { read, run }
-  read.push(ANSIBLE_PARTS.requirements)
+  if (parts !== null) read.push(parts.requirements)
   return { read, run: [...run, ...programIn(environment.PATH, 'ansible-galaxy'), python] }
 }
 

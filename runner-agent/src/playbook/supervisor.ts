@@ -22,10 +22,10 @@ export interface SupervisorEnd {
 }
 
 /**
- * Exit codes that say that nothing was started: 18 from the supervisor itself, 1 from a Python that could not begin.
- * Neither says anything about the job. So it is started again, as long as there is no started.json.
+ * Exit codes that say that nothing was started: 18 from the supervisor itself, 1 from a Python that could not begin, 2
+ * from a Python that did not find the program. None of them says anything about the job. So it is started again, as long as there is no started.json.
  */
-const NOTHING_STARTED: readonly (number | null)[] = [1, 18]
+const NOTHING_STARTED: readonly (number | null)[] = [1, 2, 18]
 
 /**
  * Starts the supervisor of a job in a session of its own. It shares no pipe and no open file with the agent, and the
@@ -57,7 +57,8 @@ export function startSupervisor(
   return {
     ended: new Promise((resolve) => {
       child.once('error', (error) => {
-        const isToTryAgain = isPassing(error) || isErrno(error, 'EAGAIN')
+        // A Python that is not there is being replaced, or a person installs it again.
+        const isToTryAgain = isPassing(error) || isErrno(error, 'EAGAIN', 'ENOENT')
         resolve({ how: `${program.python} cannot be started: ${error.message}`, isToTryAgain })
       })
       child.once('exit', (code, signal) => {

@@ -1,8 +1,8 @@
 import type { Ground } from '../ground.js'
-import { ANSIBLE_PARTS } from '../package-info.js'
 import { type DiskWatch, watchDisk } from './disk-watch.js'
 import { openSpool, type Spool } from './spool.js'
 import { acquireStateLock, type StateLock } from './state-lock.js'
+import type { LockProgram } from '../host/kernel-lock.js'
 import { createSupervisorWatch, type SupervisorWatch } from './supervisor-watch.js'
 
 /** The lock of the state folder, and the watch over supervisors that comes with it. */
@@ -13,15 +13,14 @@ export interface StateParts {
 
 /**
  * Takes the state folder for this process, and watches the supervisors of its jobs by their locks.
- * @param python the path of a Python, which asks the kernel about locks
+ * @param program asks the kernel about locks
  * @throws StateInUseError; an error of the state folder
  */
 export async function composeState(
   { log, onClose }: Ground,
   { statePath }: { readonly statePath: string },
-  python: string,
+  program: LockProgram,
 ): Promise<StateParts> {
-  const program = { python, script: ANSIBLE_PARTS.locks }
   const stateLock = await acquireStateLock(statePath, program)
   onClose(() => {
     stateLock.close()
