@@ -1,15 +1,19 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { flagOf, SettingsError, type SettingSources, type SettingDefinition } from '@holdfast/protocol'
 import yargs, { type CommandModule, type Options } from 'yargs'
 import { hideBin } from 'yargs/helpers'
 import { checkRunner } from './check/check.js'
 import { loadIdentity, makeNextKeys } from './identity/identity.js'
-import { describeError } from './log.js'
-import { readVersion } from './package-info.js'
+import { createLog, describeError } from './log.js'
+import { PACKAGED_PARTS_FOLDER, partsIn, readVersion } from './package-info.js'
+import { findHostPython } from './playbook/host-python.js'
 import { EXIT_CODES, runAgent } from './run.js'
-import { readSettings, readStatePath } from './settings.js'
+import { readMoveSettings, readSettings, readStatePath } from './settings.js'
 import { RUNNER_AGENT_SETTINGS } from './settings-table.js'
+import { StateInUseError } from './spool/state-lock.js'
+import { moveStateFolder } from './spool/state-move.js'
 import { readTrust, trustFingerprint } from './identity/trust.js'
 
 /** The command line is wrong. The message is the one line to show. */
@@ -28,6 +32,9 @@ const EPILOGUE =
 
 /** The flag of the commands that only look at the state folder. */
 const STATE_PATH = { RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH }
+
+/** The flags of the command that moves it. */
+const MOVE_SETTINGS = { ...STATE_PATH, RTE_PYTHON: RUNNER_AGENT_SETTINGS.RTE_PYTHON }
 
 const FINGERPRINT_COMMAND: CommandModule = {
   command: 'fingerprint',
@@ -71,6 +78,30 @@ const ROTATE_KEY_COMMAND: CommandModule = {
   },
 }
 
+const MOVE_COMMAND: CommandModule = {
+  command: 'move <folder>',
+  describe: 'move the state folder to another path of the same disk; the agent must be stopped and all jobs ended',
+  builder: (command) =>
+    command
+      .positional('folder', { type: 'string', demandOption: true, description: 'the new path, which must not exist' })
+      .options(optionsOf(MOVE_SETTINGS))
+      .epilogue(
+        'Stop the agent, move, set RTE_STATE_PATH to the new path, and start the agent. ' +
+          'Exit code 0: moved. 1: nothing was changed, and why. 3: the agent runs.',
+      ),
+  async handler(flags: Flags) {
+    const { statePath, python } = readMoveSettings(sourcesOf(flags), process.cwd())
+    const { path } = await findHostPython(process.env, python)
+    const to = resolve(String(flags.folder))
+    const log = createLog({ level: 'silent', format: 'text', output: process.stderr })
+    await moveStateFolder({ from: statePath, to }, { python: path, script: partsIn(PACKAGED_PARTS_FOLDER).locks }, log)
+    console.log(`the state folder is ${to} now; set RTE_STATE_PATH=${to} before you start the agent`)
+    if (existsSync(join(to, 'users'))) {
+      console.log(`for each user of jobs (RTE_ISOLATION_USERS), run: usermod --home ${to}/users/USER/home USER`)
+    }
+  },
+}
+
 /** When the work is done the process should end by itself. After this time it is ended, whatever still keeps it. */
 const LINGER_MS = 5_000
 
@@ -98,7 +129,8 @@ async function main(args: string[]): Promise<number> {
     .command(FINGERPRINT_COMMAND)
     .command(TRUST_COMMAND)
     .command(ROTATE_KEY_COMMAND)
-    .demandCommand(1, 'say what to do: run, check, fingerprint, trust or rotate-key (--help shows more)')
+    .command(MOVE_COMMAND)
+    .demandCommand(1, 'say what to do: run, check, fingerprint, trust, rotate-key or move (--help shows more)')
     .strict()
     .wrap(Math.min(120, process.stdout.columns ?? 100))
     .exitProcess(false)
@@ -110,6 +142,7 @@ async function main(args: string[]): Promise<number> {
     return exitCode
   } catch (error) {
     complain(describeError(error))
+    if (error instanceof StateInUseError) return EXIT_CODES.stateInUse
     return error instanceof SettingsError || error instanceof UsageError ? EXIT_CODES.usage : EXIT_CODES.failed
   }
 }

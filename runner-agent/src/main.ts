@@ -21,7 +21,7 @@ import { findHostPython, type HostPython } from './playbook/host-python.js'
 import { createSecretsOpener } from './playbook/secrets.js'
 import { createRuntime } from './runtime/runtime.js'
 import type { AgentSettings } from './settings.js'
-import { composeDisk, composeSpool, composeState } from './spool/compose.js'
+import { composeDisk, composeMovedState, composeSpool, composeState } from './spool/compose.js'
 
 /** What a test may replace: things that belong to the host and the moment, never a part of the agent. */
 export interface AgentOverrides {
@@ -175,15 +175,19 @@ async function composeStorage(ground: Ground, settings: AgentSettings, host: Hos
     parts: () => runtime.parts,
     access: () => playbookAccess(ground.environment, settings, path, runtime.parts),
   })
+  const moved = composeMovedState(ground, settings, spool)
   const disk = await composeDisk(ground, settings, async () => {
     await stateLock.keep()
-    for (const part of [spool, cache, uploadStore, runtime]) await part.prepare()
+    await spool.prepare()
+    // Playbooks that run may miss their files.
+    await moved.look()
+    for (const part of [cache, uploadStore, runtime]) await part.prepare()
     // Isolation comes after them, since it checks folders that they make. A full disk may have stopped it before.
     await isolation.prepare()
   })
   // The disk cannot be written, so nothing was prepared. /ready should say what is known of isolation all the same.
-  if (disk.problem !== null) await isolation.prepare()
-  return { cache, uploadStore, isolation, disk }
+  if (disk.problem !== null) await Promise.all([moved.look(), isolation.prepare()])
+  return { cache, uploadStore, isolation, disk, moved }
 }
 
 function isIdle(hostJobs: HostJobs): boolean {
@@ -198,7 +202,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
   const { identity, python, spool, runtime, start, copy, supervisors, passingProblem } = host
   const health = createHealthServer({
     notReady: () => {
-      const { trouble } = hostJobs.figures()
+      const trouble = hostJobs.figures().trouble ?? moved.problem
       return approvalWatch.notReady() ?? (trouble === null ? null : { problem: trouble })
     },
     isolation: () => isolation.word(),
@@ -211,7 +215,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     }),
   })
   onClose(() => health.close())
-  const { cache, uploadStore, isolation, disk } = await composeStorage(ground, settings, host)
+  const { cache, uploadStore, isolation, disk, moved } = await composeStorage(ground, settings, host)
   /** What a person has to mend on this host before any job is taken. */
   const hostProblem = (): string | null => python.now.problem ?? isolation.problem
   const trust = openTrust({ statePath, given: settings.serviceFingerprint, now, log })

@@ -216,6 +216,12 @@ export function readStatePath(sources: SettingSources, folder: string): string {
   return resolve(folder, String(RTE_STATE_PATH))
 }
 
+/** What a command needs that runs a Python beside the state folder. */
+export function readMoveSettings(sources: SettingSources, folder: string): Pick<AgentSettings, 'statePath' | 'python'> {
+  const { RTE_PYTHON } = resolveSettings({ RTE_PYTHON: RUNNER_AGENT_SETTINGS.RTE_PYTHON }, sources)
+  return { statePath: readStatePath(sources, folder), python: RTE_PYTHON === null ? null : String(RTE_PYTHON) }
+}
+
 /** Proxies are set in lower case as often as in upper case. */
 function withLowerCase(environment: SettingSources['environment']): SettingSources['environment'] {
   return {

@@ -6,6 +6,7 @@ import { lastWordOf, type SupervisorEnd, type SupervisorProcess } from '../playb
 import { amendEnd, type KnownEnd } from '../spool/agent-end.js'
 import type { Claim, JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
+import { withMove } from '../spool/state-of-start.js'
 import { createStreamFile } from '../spool/stream-file.js'
 import type { SupervisorWatch } from '../spool/supervisor-watch.js'
 import { type AbortMemory, type AbortTimeouts, decide, type JobMemory, type Step } from './decide.js'
@@ -340,12 +341,12 @@ export class JobRun {
     if (this.#state !== 'claimed')
       this.#log.info({ cause: end.cause, exit_code: end.exit_code ?? undefined }, 'job ended')
     this.#state = 'ended'
-    this.#end = end
+    this.#end = withMove(end, this.#folder)
     this.#sayLoss(end)
     this.#trouble = null
     this.#startProblem = null
     if (this.#timer) clearTimeout(this.#timer)
-    this.replica.setEnd(end)
+    this.replica.setEnd(this.#end)
     this.#events.ended(this)
   }
 

@@ -1,8 +1,10 @@
 import type { Ground } from '../ground.js'
 import { type DiskWatch, watchDisk } from './disk-watch.js'
+import { createMovedState, type MovedState } from './moved-state.js'
 import { openSpool, type Spool } from './spool.js'
 import { acquireStateLock, type StateLock } from './state-lock.js'
 import type { LockProgram } from '../host/kernel-lock.js'
+import { readBootId } from '../host/processes.js'
 import { createSupervisorWatch, type SupervisorWatch } from './supervisor-watch.js'
 
 /** The lock of the state folder, and the watch over supervisors that comes with it. */
@@ -42,6 +44,17 @@ export function composeSpool(
   const spool = openSpool(statePath, { keepMs, maxBytes, spoolBytes }, log)
   onClose(() => spool.close())
   return spool
+}
+
+/** Links for playbooks whose state folder was moved. */
+export function composeMovedState(
+  { log, after, onClose }: Ground,
+  { statePath }: { readonly statePath: string },
+  spool: Spool,
+): MovedState {
+  const moved = createMovedState({ statePath, spool, bootId: readBootId(), after, log })
+  onClose(() => moved.close())
+  return moved
 }
 
 /** The watch over the disk of the state folder. `prepare` writes what has to be there before work begins. */

@@ -62,8 +62,8 @@ const UNWRITABLE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM'] as co
 export class StateInUseError extends Error {
   override readonly name = 'StateInUseError'
 
-  constructor(who: string, statePath: string) {
-    super(`${who} works on the state folder ${statePath}; stop it or give this one another folder`)
+  constructor(who: string, statePath: string, advice = 'stop it or give this one another folder') {
+    super(`${who} works on the state folder ${statePath}; ${advice}`)
   }
 }
 
@@ -86,6 +86,20 @@ export async function acquireStateLock(statePath: string, program: LockProgram):
     lock.close()
     throw error
   }
+}
+
+/**
+ * Keeps agents away from the state folder, for a command that changes it. No generation begins, and no file is made that
+ * could belong to another user than the agent's.
+ * @throws StateInUseError; Error when it cannot be found out
+ */
+export async function holdStateFolder(statePath: string, program: LockProgram): Promise<Pick<KernelLock, 'close'>> {
+  const advice = 'stop it first, such as: systemctl stop holdfast-runner'
+  const holder = await newestHolder(join(statePath, 'generations'))
+  const isRunning = holder !== null && lookAtProcess(holder) === 'runs'
+  const lock = isRunning ? 'held' : await takeKernelLock(statePath, program)
+  if (lock === 'held') throw new StateInUseError(describe(holder), statePath, advice)
+  return lock
 }
 
 async function takeSoon(statePath: string, folder: string, program: LockProgram): Promise<KernelLock> {
