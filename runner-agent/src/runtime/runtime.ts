@@ -128,7 +128,8 @@ class CopiedRuntime implements Runtime {
     try {
       return await readPartFiles(PACKAGED_PARTS_FOLDER)
     } catch (error) {
-      this.#failed(`${describeError(error)}; the package is being replaced, or must be installed again`)
+      const cause = 'the package is being replaced, or must be installed again'
+      this.#failed(error instanceof MissingPartsError ? `${error.message}; ${cause}` : describeError(error))
       return null
     }
   }

@@ -4,7 +4,6 @@ import { createMovedState, type MovedState } from './moved-state.js'
 import { openSpool, type Spool } from './spool.js'
 import { acquireStateLock, type StateLock } from './state-lock.js'
 import type { LockProgram } from '../host/kernel-lock.js'
-import { readBootId } from '../host/processes.js'
 import { createSupervisorWatch, type SupervisorWatch } from './supervisor-watch.js'
 
 /** The lock of the state folder, and the watch over supervisors that comes with it. */
@@ -52,7 +51,7 @@ export function composeMovedState(
   { statePath }: { readonly statePath: string },
   spool: Spool,
 ): MovedState {
-  const moved = createMovedState({ statePath, spool, bootId: readBootId(), after, log })
+  const moved = createMovedState({ statePath, spool, after, log })
   onClose(() => moved.close())
   return moved
 }

@@ -33,7 +33,6 @@ export interface MovedState {
 export interface MovedStateDependencies {
   readonly statePath: string
   readonly spool: Pick<Spool, 'list'>
-  readonly bootId: string
   readonly after: (milliseconds: number, task: () => void) => () => void
   readonly log: Logger
 }
@@ -110,10 +109,10 @@ class WatchedState implements MovedState {
 
   /** The other paths under which playbooks look for their files, with the folders of their jobs. */
   async #neededPaths(): Promise<Map<string, JobFolder[]>> {
-    const { statePath, spool, bootId } = this.#deps
+    const { statePath, spool } = this.#deps
     const needed = new Map<string, JobFolder[]>()
     for (const folder of await spool.list()) {
-      if (!mayRun(folder, bootId)) continue
+      if (!mayRun(folder)) continue
       const path = stateFolderAtStart(folder)
       if (path !== null && path !== statePath) needed.set(path, [...(needed.get(path) ?? []), folder])
     }
@@ -173,11 +172,14 @@ class WatchedState implements MovedState {
   }
 }
 
-/** Whether ansible may still run. What cannot be looked at counts as if it ran. */
-function mayRun(folder: JobFolder, bootId: string): boolean {
+/**
+ * Whether ansible may still run. What cannot be looked at counts as if it ran, and so does a lost supervisor: the job gets
+ * its end soon.
+ */
+function mayRun(folder: JobFolder): boolean {
   const started = folder.started()
   if (started.kind === 'absent' || folder.end().kind === 'present') return false
-  return started.kind !== 'present' || (started.content.by !== 'agent' && started.content.boot_id === bootId)
+  return started.kind !== 'present' || started.content.by !== 'agent'
 }
 
 /** The state folder was copied, and its original is still there: these playbooks use the original. */
