@@ -37,6 +37,9 @@ export interface KeepLimits {
   readonly spoolBytes: () => number
 }
 
+/** For whoever only looks at a spool: nothing is removed. */
+export const KEEP_ALL: KeepLimits = { keepMs: Infinity, maxBytes: Infinity, spoolBytes: () => 0 }
+
 type Entry = KeptRun & { readonly since: number }
 
 /**

@@ -32,8 +32,44 @@ export type PastRuns = ReturnType<typeof openPastRuns>
 
 /** Nothing is read yet. The folder is made with the first note. */
 export function openPastRuns(folder: string, clocks: AgentClocks, log: Logger) {
-  const days = openShownDays(`${folder}-days.json`, clocks, MEMORY_MS)
   const fileOf = (key: JobKey): string => join(folder, folderNameOf(key))
+  return {
+    /** @throws the system's error when it cannot be looked up. That does not mean that the run is new */
+    has: (key: JobKey): boolean => statSync(fileOf(key), { throwIfNoEntry: false }) !== undefined,
+    /**
+     * How a run ended; null: it was given up, it is not known here, or its note was torn.
+     * @throws Error when the note cannot be read now
+     */
+    endOf(key: JobKey): EndRecord | null {
+      const found = readFact(fileOf(key), endRecordSchema)
+      if (found.kind === 'unknown') throw new Error(`the note of a past run cannot be read: ${found.code}`)
+      return found.kind === 'present' ? found.content : null
+    },
+    /**
+     * @param end how the run ended; null: it was given up
+     * @throws the system's error when it cannot be noted
+     */
+    async note(key: JobKey, end: EndRecord | null): Promise<void> {
+      const text = end === null ? '' : JSON.stringify(end)
+      try {
+        await writeFile(fileOf(key), text, { mode: 0o600 })
+      } catch (error) {
+        if (!isErrno(error, 'ENOENT')) throw error
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        await writeFile(fileOf(key), text, { mode: 0o600 })
+      }
+    },
+    /** The run is back in the spool. @throws the system's error */
+    async remove(key: JobKey): Promise<void> {
+      await rm(fileOf(key), { force: true })
+    },
+    ...createSweep(folder, clocks, log),
+  }
+}
+
+/** Forgets the runs that are old. */
+function createSweep(folder: string, clocks: AgentClocks, log: Logger) {
+  const days = openShownDays(`${folder}-days.json`, clocks, MEMORY_MS)
   const closing = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const looks: NodeJS.Timeout[] = []
@@ -78,35 +114,6 @@ export function openPastRuns(folder: string, clocks: AgentClocks, log: Logger) {
   }
 
   return {
-    /** @throws the system's error when it cannot be looked up. That does not mean that the run is new */
-    has: (key: JobKey): boolean => statSync(fileOf(key), { throwIfNoEntry: false }) !== undefined,
-    /**
-     * How a run ended; null: it was given up, it is not known here, or its note was torn.
-     * @throws Error when the note cannot be read now
-     */
-    endOf(key: JobKey): EndRecord | null {
-      const found = readFact(fileOf(key), endRecordSchema)
-      if (found.kind === 'unknown') throw new Error(`the note of a past run cannot be read: ${found.code}`)
-      return found.kind === 'present' ? found.content : null
-    },
-    /**
-     * @param end how the run ended; null: it was given up
-     * @throws the system's error when it cannot be noted
-     */
-    async note(key: JobKey, end: EndRecord | null): Promise<void> {
-      const text = end === null ? '' : JSON.stringify(end)
-      try {
-        await writeFile(fileOf(key), text, { mode: 0o600 })
-      } catch (error) {
-        if (!isErrno(error, 'ENOENT')) throw error
-        await mkdir(folder, { recursive: true, mode: 0o700 })
-        await writeFile(fileOf(key), text, { mode: 0o600 })
-      }
-    },
-    /** The run is back in the spool. @throws the system's error */
-    async remove(key: JobKey): Promise<void> {
-      await rm(fileOf(key), { force: true })
-    },
     sweep,
     /** Sweeps now and then until `close`. */
     sweepLater(): void {

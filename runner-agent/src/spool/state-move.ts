@@ -5,6 +5,7 @@ import { syncFolder } from '@holdfast/host/durable'
 import { isErrno, unlessMissing } from '@holdfast/host/system-errors'
 import type { LockProgram } from '../host/kernel-lock.js'
 import { describeError, type Logger } from '../log.js'
+import { KEEP_ALL } from './kept-runs.js'
 import { openSpool } from './spool.js'
 import { holdStateFolder } from './state-lock.js'
 
@@ -55,7 +56,7 @@ async function requirePlaces({ from, to }: Move): Promise<void> {
 }
 
 async function requireEndedJobs(from: string, log: Logger): Promise<void> {
-  const jobs = await openSpool(from, log)
+  const jobs = await openSpool(from, KEEP_ALL, log)
     .list()
     .catch((error: unknown) => {
       throw new MoveRefusedError(`the spool cannot be read: ${describeError(error)}`)
