@@ -195,26 +195,47 @@ function isIdle(hostJobs: HostJobs): boolean {
   return spooledJobs + runningJobs + claimingJobs === 0
 }
 
-async function composeRooms(ground: Ground, settings: AgentSettings, overrides: AgentOverrides) {
-  const { log, now, onClose } = ground
-  const { name, joinToken, statePath } = settings
-  const host = await composeHost(ground, settings, overrides, () => hostJobs.figures().spoolBytes)
-  const { identity, python, spool, runtime, start, copy, supervisors, passingProblem } = host
+/** The probes. @param parts those that they ask; they are built later */
+function composeHealth(
+  { onClose }: Ground,
+  parts: () => {
+    readonly hostJobs: HostJobs
+    readonly moved: { readonly problem: string | null }
+    readonly approvalWatch: ApprovalWatch
+    readonly isolation: { word(): string }
+    readonly link: { readonly connects: number }
+    readonly trust: { readonly refused: unknown }
+    readonly cache: { bytes(): number }
+  },
+) {
   const health = createHealthServer({
     notReady: () => {
+      const { hostJobs, moved, approvalWatch } = parts()
       const trouble = hostJobs.figures().trouble ?? moved.problem
       return approvalWatch.notReady() ?? (trouble === null ? null : { problem: trouble })
     },
-    isolation: () => isolation.word(),
-    figures: () => ({
-      ...hostJobs.figures(),
-      approved: approvalWatch.state === 'approved',
-      connects: link.connects,
-      isServiceRefused: trust.refused !== null,
-      cacheBytes: cache.bytes(),
-    }),
+    isolation: () => parts().isolation.word(),
+    figures: () => {
+      const { hostJobs, approvalWatch, link, trust, cache } = parts()
+      return {
+        ...hostJobs.figures(),
+        approved: approvalWatch.state === 'approved',
+        connects: link.connects,
+        isServiceRefused: trust.refused !== null,
+        cacheBytes: cache.bytes(),
+      }
+    },
   })
   onClose(() => health.close())
+  return health
+}
+
+async function composeRooms(ground: Ground, settings: AgentSettings, overrides: AgentOverrides) {
+  const { log, now } = ground
+  const { name, joinToken, statePath } = settings
+  const host = await composeHost(ground, settings, overrides, () => hostJobs.figures().spoolBytes)
+  const { identity, python, spool, runtime, start, copy, supervisors, passingProblem } = host
+  const health = composeHealth(ground, () => ({ hostJobs, moved, approvalWatch, isolation, link, trust, cache }))
   const { cache, uploadStore, isolation, disk, moved } = await composeStorage(ground, settings, host)
   /** What a person has to mend on this host before any job is taken. */
   const hostProblem = (): string | null => python.now.problem ?? isolation.problem
