@@ -32,7 +32,12 @@ export async function createSetting(tls: { key: string; cert: string } | null = 
   })
   const statePath = join(folder, 'state')
   const start: Setting['start'] = (environment = {}, through = []) => {
-    const agent = AgentProcess.run(controlPlane.url, statePath, { PATH: path, ...environment }, through)
+    const agent = AgentProcess.run(
+      controlPlane.url,
+      statePath,
+      { PATH: path, RUNTIME_DIRECTORY: join(folder, 'run'), ...environment },
+      through,
+    )
     agents.push(agent)
     return agent
   }

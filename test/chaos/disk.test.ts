@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { keepWritten, keptOf } from '../support/exactness.js'
 import { shownOutput } from '../support/shown-output.js'
@@ -6,6 +7,7 @@ import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import type { FaultRule } from './kit/preload/faults.js'
 import { REAL_JOBS, type RealTruth, launchReal } from './kit/real-job.js'
+import { supervisorOf } from './kit/leftovers.js'
 import { expectExactly } from './kit/stored.js'
 
 /**
@@ -115,4 +117,25 @@ describe('a spool disk that is full', () => {
     await expectExactly(chaos.product, waiting.jobId, waiting.truth)
     expect(waiting.truth.starts()).toBe(1)
   })
+})
+
+test('a spool disk that takes no end any more: the end is in a second place, also when the supervisor goes', async () => {
+  const { product } = chaos
+  const { jobId, truth } = await launchAtGate()
+  const second = join(product.folder, 'run')
+  fail('rename', '*/end.json', 'EROFS')
+  fail('rename', '*/exit.json', 'EROFS')
+  await product.agent.stop('SIGKILL')
+  truth.openGate(1)
+  truth.openGate(2)
+  const ends = (): string[] =>
+    existsSync(second) ? readdirSync(second).filter((name) => name.endsWith('end.json')) : []
+  await waitFor('the end to be in the second place', () => ends().length === 1)
+  process.kill(await supervisorOf(product, jobId), 'SIGKILL')
+
+  product.startAgent()
+  expect(await product.waitForEnd(jobId)).toMatchObject({ status: 'success', status_reason: null })
+  await expectExactly(product, jobId, truth)
+  chaos.faults.disarmAll()
+  await waitFor('nothing of the job to be left', () => ends().length === 0)
 })

@@ -147,6 +147,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         PATH: path,
         RTE_NAME: 'test-runner',
         RTE_STATE_PATH: join(folder, 'rte-state'),
+        // As systemd sets it: for ends that the disk does not take.
+        RUNTIME_DIRECTORY: join(folder, 'run'),
         PORT: '0',
         LOG_FORMAT: 'json',
         ...prepared?.agent,

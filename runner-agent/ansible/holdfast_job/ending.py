@@ -3,6 +3,7 @@
 Both must get through on a full disk too.
 """
 
+import errno
 import json
 import os
 import time
@@ -10,6 +11,7 @@ import time
 from holdfast_job.job import iso_now
 from holdfast_job.output_log import hash_of_file
 from holdfast_job.output_signs import has_refused, remarks_of, text_of_output
+from holdfast_job.second_place import write_second
 from holdfast_job.transient_errors import is_transient
 
 _RESERVE_BYTES = 64 * 1024
@@ -39,7 +41,8 @@ def keep_reserve(job):
 def write_exit(job, exit_code, signal_name, stopped):
     """Makes durable how ansible-playbook ended, before anything else is done: until then only this process knows it.
 
-    `stopped`: it was signalled by an abort before. Returns False when the disk does not take it now.
+    `stopped`: it was signalled by an abort before. Returns False when the disk does not take it now. Then it is in the
+    second place.
     """
     record = {
         "run_id": job.run_id,
@@ -49,10 +52,12 @@ def write_exit(job, exit_code, signal_name, stopped):
         "started_at": job.started_at,
         "time": iso_now(),
     }
+    data = json.dumps(record).encode() + b"\n"
     try:
-        _write_into(job, "exit-reserve", json.dumps(record).encode() + b"\n", "exit.json")
+        _write_into(job, "exit-reserve", data, "exit.json")
         return True
-    except OSError:
+    except OSError as error:
+        _write_second(job, "exit.json", data, error)
         return False
 
 
@@ -181,15 +186,25 @@ def _shrink_reserve(job):
 
 
 def _write_until_it_is_there(job, data):
-    """Only this process knows how the run ended. So it gives up only when the job folder itself is gone."""
+    """Only this process knows how the run ended. So it gives up only when the job folder itself is gone.
+
+    While the disk does not take the end, it is in the second place, from where the agent reports it.
+    """
     while True:
         try:
             _write_into(job, "reserve", data, "end.json")
             return
-        except OSError:
+        except OSError as error:
             if job.is_folder_removed():
                 return
+            _write_second(job, "end.json", data, error)
         time.sleep(_TRY_AGAIN_AFTER)
+
+
+def _write_second(job, name, data, error):
+    """A folder that is being removed is no reason: the agent has what it needs of the job."""
+    if error.errno != errno.ENOENT:
+        write_second(job, name, data)
 
 
 def _write_into(job, reserve, data, name):

@@ -47,6 +47,11 @@ class Job:
         except OSError:
             return False
 
+    def second_places(self):
+        """Folders for the end when the disk of the job takes nothing, the best one first. Older orders name none."""
+        places = self.orders.get("second_places")
+        return [place for place in places if isinstance(place, str)] if isinstance(places, list) else []
+
     def is_abort_asked(self):
         """True when a person asked to end this job. The agent writes the file."""
         return os.path.exists(self.path("abort.json"))

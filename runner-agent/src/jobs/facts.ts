@@ -12,12 +12,14 @@ export interface JobFacts {
   readonly started: Fact<Started>
   /** `none`: no process was started for this job, as far as this look can tell. */
   readonly supervisor: 'none' | 'alive' | 'gone' | 'unknown'
+  /** As the folder of the job says it, or else the second place. */
   readonly end: Fact<EndRecord>
   readonly abort: Fact<string>
   /** What a supervisor at work says that it waits for; null: nothing. */
   readonly waitsFor: string | null
   // The facts below are looked at only when no supervisor is at work. Else they are `unknown`.
   readonly forced: Fact<string>
+  /** As the folder of the job says it, or else the second place. */
   readonly exit: Fact<Exit>
   readonly claim: Fact<Claim>
   /** Pids of what runs of the job; looked for only when its folder is not there. */
@@ -43,17 +45,24 @@ export function readFacts(
   const before = folder.lookAround()
   const started = known === null ? folder.started() : present(known)
   const supervisor = supervisorOf(folder, started, child, watch)
-  const end = folder.end()
+  const end = orSecond(folder.end(), folder.second.end)
   const abort = folder.look('abort.json')
   const isAtWork = end.kind === 'present' || supervisor === 'alive' || supervisor === 'unknown'
   const rest = {
     forced: isAtWork ? NOT_LOOKED : folder.look('abort-forced.json'),
-    exit: isAtWork ? NOT_LOOKED : folder.exit(),
+    exit: isAtWork ? NOT_LOOKED : orSecond(folder.exit(), folder.second.exit),
     claim: isAtWork || started.kind !== 'absent' ? NOT_LOOKED : folder.claim(),
     rest: isAtWork || before.kind !== 'absent' ? NOT_LOOKED : restOf(folder),
   }
   const waitsFor = supervisor === 'alive' && end.kind !== 'present' ? waitingOf(folder) : null
   return { folder: sameFolder(before, folder.lookAround()), started, supervisor, end, abort, waitsFor, ...rest }
+}
+
+/** What the second place says counts when the first one says nothing. What cannot be looked at may be there. */
+function orSecond<Content>(first: Fact<Content>, look: () => Fact<Content>): Fact<Content> {
+  if (first.kind === 'present') return first
+  const second = look()
+  return second.kind === 'present' || (second.kind === 'unknown' && first.kind !== 'unknown') ? second : first
 }
 
 /** When the folder came or went during the look, "it is not there" says nothing: the folder counts as `unknown`. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '@holdfast/host/queues'
 import { describeError, type Logger } from '../log.js'
 import { lastWordOf, type SupervisorEnd, type SupervisorProcess } from '../playbook/supervisor.js'
-import { amendEnd, type KnownEnd } from '../spool/agent-end.js'
+import { amendEnd, keepEnd, type KnownEnd } from '../spool/agent-end.js'
 import type { Claim, JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { withMove } from '../spool/state-of-start.js'
@@ -236,6 +236,7 @@ export class JobRun {
         return
       case 'follow':
         this.#ended(step.end)
+        if (this.#folder.end().kind === 'absent') this.#keepEnd(step.end)
         return
       case 'report removed':
         this.#log.error('the folder of a running job was removed; the job is lost')
@@ -355,6 +356,20 @@ export class JobRun {
     const what = { output_bytes_lost: bytes, events_lost: events }
     this.#log.warn(what, 'not all that the job printed was kept: was the disk of the state folder full?')
     this.#events.incomplete(this)
+  }
+
+  /** The end is only in the second place, which is memory. The folder gets it as soon as the disk takes it. */
+  #keepEnd(end: EndRecord): void {
+    void this.#steps
+      .add(async () => {
+        if (!this.#disposed) await keepEnd(this.#folder, end)
+      })
+      .catch(() => {
+        if (this.#disposed) return
+        this.#timer = setTimeout(() => {
+          this.#keepEnd(end)
+        }, RETRY_MS)
+      })
   }
 
   /** The control plane and the end record disagree, or a file is shorter than the end record says. The files decide. */

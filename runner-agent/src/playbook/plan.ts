@@ -5,6 +5,7 @@ import type { Isolation } from '../isolation/isolation.js'
 import { writeReplacing } from '@holdfast/host/durable'
 import { isErrno, isPassing } from '@holdfast/host/system-errors'
 import type { JobFolder } from '../spool/job-folder.js'
+import { secondPlacesOf } from '../spool/second-place.js'
 import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
 import { containerCommand, type ContainerSettings, environmentOfContainer, environmentOfPodman } from './container.js'
 import { playbookEnvironment } from './environment.js'
@@ -130,6 +131,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     abort_ladder_seconds: ABORT_LADDER_SECONDS,
     drain_seconds: DRAIN_SECONDS,
     isolation: isolation.kind === 'none' ? null : isolation.orders,
+    second_places: secondPlacesOf(settings.environment),
   }
 }
 

@@ -45,6 +45,15 @@ export async function writeAgentEnd(folder: JobFolder, known: KnownEnd, now: Dat
 }
 
 /**
+ * Writes an end that is only in the second place into the folder, too, if the folder is still there.
+ * @throws the system's error: it is tried again when the disk may take it
+ */
+export async function keepEnd(folder: JobFolder, record: EndRecord): Promise<void> {
+  if (folder.lookAround().kind === 'absent') return
+  await withRoom(folder, () => createDurably(folder.file('end.json'), JSON.stringify(record)))
+}
+
+/**
  * The end of a job as its folder tells it, without writing it.
  * @throws UnsureError, and the system's error, when the folder cannot be read
  */

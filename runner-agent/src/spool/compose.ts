@@ -1,6 +1,7 @@
 import type { Ground } from '../ground.js'
 import { type DiskWatch, watchDisk } from './disk-watch.js'
 import { createMovedState, type MovedState } from './moved-state.js'
+import { secondPlacesOf } from './second-place.js'
 import { openSpool, type Spool } from './spool.js'
 import { acquireStateLock, type StateLock } from './state-lock.js'
 import type { LockProgram } from '../host/kernel-lock.js'
@@ -35,12 +36,13 @@ export async function composeState(
 
 /** The folder of the jobs. */
 export function composeSpool(
-  { log, onClose }: Ground,
+  { log, environment, onClose }: Ground,
   settings: { readonly statePath: string; readonly keepEndedMs: number; readonly spoolMaxBytes: number },
   spoolBytes: () => number,
 ): Spool {
   const { statePath, keepEndedMs: keepMs, spoolMaxBytes: maxBytes } = settings
-  const spool = openSpool(statePath, { keepMs, maxBytes, spoolBytes }, log)
+  const kept = { keepMs, maxBytes, spoolBytes }
+  const spool = openSpool(statePath, { kept, secondPlaces: secondPlacesOf(environment) }, log)
   onClose(() => spool.close())
   return spool
 }

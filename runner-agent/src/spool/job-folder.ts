@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { processIdentitySchema } from '../host/processes.js'
 import { type Fact, lookAt, readFact, unknown } from '../host/fact.js'
+import { lookInSecondPlaces, removeFromSecondPlaces, type SecondPlaceFile } from './second-place.js'
 import { ALWAYS_THERE, type SpoolMark } from './spool-mark.js'
 
 /** Which run of which job: the name of its folder. The run id keeps jobs of different control planes apart. */
@@ -83,10 +84,20 @@ export interface JobFolder {
   exit(): Fact<Exit>
   callback(): Fact<CallbackReport>
   end(): Fact<EndRecord>
+  /** The same files in the second place, which a supervisor uses when the disk takes nothing. */
+  second: SecondOfJob
   /** Whether a name is in the folder. The content is its inode. */
   look(name: JobFileName): Fact<string>
   /** The folder itself. It is `absent` only where the spool around it can be seen. The content is its inode. */
   lookAround(): Fact<string>
+}
+
+/** What the second place of ends says of a job. */
+export interface SecondOfJob {
+  exit(): Fact<Exit>
+  end(): Fact<EndRecord>
+  /** @throws the system's error */
+  remove(): Promise<void>
 }
 
 /** The files and folders that may be in a job folder (docs/job-folder.md). */
@@ -112,9 +123,20 @@ export type JobFileName =
   | 'vault-password'
   | 'secret-values'
 
-/** @param path of the folder, which need not exist @param spool tells whether the disk of the spool is there */
-export function createJobFolder(path: string, key: JobKey, spool: SpoolMark = ALWAYS_THERE): JobFolder {
+/**
+ * @param path of the folder, which need not exist
+ * @param spool tells whether the disk of the spool is there
+ * @param secondPlaces folders where ends are, too
+ */
+export function createJobFolder(
+  path: string,
+  key: JobKey,
+  spool: SpoolMark = ALWAYS_THERE,
+  secondPlaces: readonly string[] = [],
+): JobFolder {
   const file = (name: JobFileName): string => join(path, name)
+  const second = <Schema extends v.GenericSchema>(name: SecondPlaceFile, schema: Schema) =>
+    lookInSecondPlaces(secondPlaces, key.runId, name, schema)
   return {
     key,
     path,
@@ -125,6 +147,11 @@ export function createJobFolder(path: string, key: JobKey, spool: SpoolMark = AL
     exit: () => readFact(file('exit.json'), exitSchema),
     callback: () => readFact(file('callback.json'), callbackSchema),
     end: () => readFact(file('end.json'), endRecordSchema),
+    second: {
+      exit: () => second('exit.json', exitSchema),
+      end: () => second('end.json', endRecordSchema),
+      remove: () => removeFromSecondPlaces(secondPlaces, key.runId),
+    },
     look: (name) => lookAt(file(name)),
     lookAround() {
       const found = lookAt(path)

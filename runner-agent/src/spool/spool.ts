@@ -82,29 +82,39 @@ export interface StagedJob {
   readonly destination: JobFolder
 }
 
+/** What a spool is told about its host. */
+export interface SpoolOptions {
+  /** How much is kept of ended runs. */
+  readonly kept: KeepLimits
+  /** Folders where ends of jobs are when the disk takes nothing. */
+  readonly secondPlaces: readonly string[]
+}
+
 /** The spool below a state folder. Nothing is read or written yet. */
-export function openSpool(statePath: string, limits: KeepLimits, log: Logger): Spool {
-  return new SpoolFolder(join(statePath, 'spool'), createSpoolMark(statePath), limits, log)
+export function openSpool(statePath: string, options: SpoolOptions, log: Logger): Spool {
+  return new SpoolFolder(join(statePath, 'spool'), createSpoolMark(statePath), options, log)
 }
 
 class SpoolFolder implements Spool {
   readonly #jobs: string
   readonly #staging: string
   readonly #mark: OwnSpoolMark
+  readonly #secondPlaces: readonly string[]
   readonly #log: Logger
   readonly #past: PastRuns
   readonly #kept: KeptRuns
   readonly #trash: Trash
   #isCleared = false
 
-  constructor(folder: string, mark: OwnSpoolMark, limits: KeepLimits, log: Logger) {
+  constructor(folder: string, mark: OwnSpoolMark, { kept, secondPlaces }: SpoolOptions, log: Logger) {
     this.#jobs = join(folder, 'jobs')
     this.#staging = join(folder, 'staging')
     this.#mark = mark
+    this.#secondPlaces = secondPlaces
     this.#log = log
     this.#past = openPastRuns(join(folder, 'past'), SYSTEM_CLOCKS, log)
     this.#trash = new Trash(join(folder, 'trash'), log)
-    this.#kept = new KeptRuns(join(folder, 'kept'), limits, { past: this.#past, trash: this.#trash, log })
+    this.#kept = new KeptRuns(join(folder, 'kept'), kept, { past: this.#past, trash: this.#trash, log })
   }
 
   async prepare(): Promise<void> {
@@ -224,7 +234,7 @@ class SpoolFolder implements Spool {
   }
 
   #folderOf(name: string, key: JobKey): JobFolder {
-    return createJobFolder(join(this.#jobs, name), key, this.#mark)
+    return createJobFolder(join(this.#jobs, name), key, this.#mark, this.#secondPlaces)
   }
 
   async #note(key: JobKey, end: EndRecord | null): Promise<void> {

@@ -56,7 +56,7 @@ async function requirePlaces({ from, to }: Move): Promise<void> {
 }
 
 async function requireEndedJobs(from: string, log: Logger): Promise<void> {
-  const jobs = await openSpool(from, KEEP_ALL, log)
+  const jobs = await openSpool(from, { kept: KEEP_ALL, secondPlaces: [] }, log)
     .list()
     .catch((error: unknown) => {
       throw new MoveRefusedError(`the spool cannot be read: ${describeError(error)}`)

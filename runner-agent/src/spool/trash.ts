@@ -38,12 +38,17 @@ export class Trash {
     try {
       await rename(folder.path, path)
       this.#staying.delete(name)
+      this.#removeLater(path)
     } catch (error) {
-      if (isErrno(error, 'ENOENT') && folder.lookAround().kind === 'absent') return
-      this.#staying.set(name, folder)
-      throw error
+      if (!isErrno(error, 'ENOENT') || folder.lookAround().kind !== 'absent') {
+        this.#staying.set(name, folder)
+        throw error
+      }
     }
-    this.#removeLater(path)
+    // As long as the folder stays, a later agent needs the end.
+    await folder.second.remove().catch((error: unknown) => {
+      this.#log.warn({ job: folder.key.jobId, error }, 'cannot remove the second copy of an end')
+    })
   }
 
   /** Tries again to move the folders that could not be moved before. @throws the system's error */
