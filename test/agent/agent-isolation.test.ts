@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { fingerprintOf, type JobOrder, sealSecrets } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { FIRST_JOB_USER } from '../support/job-users.js'
-import { supervisorPid } from './agent-process.js'
+import { playbookPid, supervisorsOf } from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
 import { createIsolatedSetting, type IsolatedSetting, nothingRunsOf, processesOfUsers } from './isolated-setting.js'
 import { unprivilegedAgent } from './isolated-setting.js'
@@ -117,16 +117,13 @@ describe('jobs with users of their own', () => {
     expect(processesOfUsers(setting.uids)).toEqual([])
   })
 
-  test('what a lost supervisor leaves is ended by its user', async () => {
+  test('what a lost supervisor and its playbook leave is ended by its user', async () => {
     const setting = await createIsolatedSetting(FIRST_JOB_USER + 13, 1)
     const agent = await setting.joinIsolated()
     const job = offer(setting, [DAEMON, waitFor(join(setting.folder, 'never'))])
     await printed(setting, job, 'TASK [wait]')
     await agent.kill()
-    process.kill(
-      (await waitUntil('the supervisor has started', () => supervisorPid(setting.statePath))) ?? 0,
-      'SIGKILL',
-    )
+    for (const pid of [...supervisorsOf(setting.statePath), playbookPid(setting.statePath)]) process.kill(pid, 'SIGKILL')
     await setting.joinIsolated()
     const end = await exactEnd(setting.controlPlane, job)
     expect(end).toMatchObject({ cause: 'supervisor_lost', message: 'the supervisor of the playbook was ended' })

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { userInfo } from 'node:os'
 import { expect, test } from 'vitest'
+import { processesOf, processesThatName } from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
 import { orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd, type Setting } from './setting.js'
@@ -57,7 +58,7 @@ test.skipIf(why !== null)(`an agent in another container ends no playbook that i
   const second = await setting.join({}, CONTAINER)
   await second.logged('jobs taken up from the spool')
   // A supervisor that is killed lets go of the lock on its mark.
-  process.kill(supervisorOf(statePath, lost), 'SIGKILL')
+  for (const pid of processesOfJob(statePath, lost)) process.kill(pid, 'SIGKILL')
   expect(await exactEnd(controlPlane, lost)).toMatchObject({ cause: 'supervisor_lost' })
   expect([lasting.end, torn.end]).toEqual([null, null])
   writeFileSync(join(folder, 'go'), '')
@@ -103,6 +104,8 @@ function startedPathOf(statePath: string, { order }: StoredJob): string {
   return join(statePath, 'spool', 'jobs', `${order.job_id}-${order.run_id}`, 'started.json')
 }
 
-function supervisorOf(statePath: string, job: StoredJob): number {
-  return (JSON.parse(readFileSync(startedPathOf(statePath, job), 'utf8')) as { pid: number }).pid
+/** Keeper, supervisor and all that the playbook runs. */
+function processesOfJob(statePath: string, job: StoredJob): number[] {
+  const folder = dirname(startedPathOf(statePath, job))
+  return [...new Set([...processesThatName(`${folder}\0`), ...processesOf(job.order.run_id)])].sort((a, b) => a - b)
 }

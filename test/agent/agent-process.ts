@@ -124,6 +124,19 @@ export function supervisorPid(statePath: string): number | null {
   }
 }
 
+/** Pids of the keeper and the supervisor of the one job in the spool, in this order, as long as they live. */
+export function supervisorsOf(statePath: string): number[] {
+  const folder = spooledJob(statePath)
+  if (folder === null) return []
+  return processesWith('cmdline', `${folder}\0`).sort((one, other) => one - other)
+}
+
+/** The pid of the playbook of the one job in the spool, which has started. */
+export function playbookPid(statePath: string): number {
+  const text = readFileSync(join(spooledJob(statePath) ?? '', 'playbook.json'), 'utf8')
+  return (JSON.parse(text) as { pid: number }).pid
+}
+
 /** Pids of processes that carry a job's marker in their environment. */
 export function processesOf(runId: string): number[] {
   return processesWith('environ', `HOLDFAST_JOB_MARKER=${runId}\0`)

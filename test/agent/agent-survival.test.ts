@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { AgentProcess, processesOf, spooledJob, supervisorPid } from './agent-process.js'
+import { AgentProcess, processesOf, processesThatName, spooledJob, supervisorPid, supervisorsOf } from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
 import { FAST_TIMERS } from './fast-timers.js'
 import { leaveTrace, orderOf, play, publish, say, waitFor } from './playbooks.js'
@@ -199,9 +199,8 @@ describe('the agent is killed', () => {
     const agent = await setting.join()
     const job = offerWaiting(setting)
     await printed(setting, job, 'before')
-    const supervisor = supervisorPid(statePath) ?? 0
     await agent.kill()
-    process.kill(supervisor, 'SIGKILL')
+    for (const pid of [...supervisorsOf(statePath), ...processesOf(job.order.run_id)]) process.kill(pid, 'SIGKILL')
     await setting.join()
     const end = await exactEnd(controlPlane, job)
     expect(end).toMatchObject({ cause: 'supervisor_lost', exit_code: null, aborted: false })
@@ -216,9 +215,8 @@ test('what looks lost from here is not judged while the control plane does not a
   const first = await setting.join()
   const job = offerWaiting(setting)
   await printed(setting, job, 'before')
-  const supervisor = supervisorPid(statePath) ?? 0
   await first.kill()
-  process.kill(supervisor, 'SIGKILL')
+  for (const pid of [...supervisorsOf(statePath), ...processesOf(job.order.run_id)]) process.kill(pid, 'SIGKILL')
   // As of a second agent on a copy of the folder, where the playbook of the first one looks lost.
   controlPlane.refuse = 'clone'
   const second = setting.start()
@@ -277,14 +275,53 @@ test('a copy of the state folder says so and decides nothing until a control pla
 })
 
 describe('the supervisor is killed', () => {
-  test('the job ends as lost at once, with its processes', async () => {
+  test('or its keeper: the playbook goes on and ends as it ends, also when the agent is killed meanwhile', async () => {
+    for (const which of ['keeper', 'supervisor'] as const) {
+      const setting = await createSetting()
+      const { controlPlane, statePath } = setting
+      const agent = await setting.join()
+      const job = offerWaiting(setting)
+      await printed(setting, job, 'before')
+      const [keeper = 0, supervisor = 0] = supervisorsOf(statePath)
+      expect(keeper).toBe(supervisorPid(statePath))
+      await agent.kill()
+      process.kill(which === 'keeper' ? keeper : supervisor, 'SIGKILL')
+      const second = await setting.join()
+      await second.logged('job found again')
+      letGo(setting)
+      const end = await exactEnd(controlPlane, job)
+      expect(end).toMatchObject({ cause: 'exited', exit_code: 0, message: null })
+      expect(end.text).toContain('after')
+    }
+  })
+
+  test('with its keeper: the playbook goes on, and how it ended cannot be told', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath, folder } = setting
+    const agent = await setting.join()
+    const tasks = [say('before'), waitFor(join(folder, 'go')), leaveTrace(join(folder, 'trace'))]
+    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(...tasks) })))
+    await printed(setting, job, 'before')
+    await waitUntil('its task runs', () => processesThatName(join(folder, 'go')).length > 0)
+    for (const pid of supervisorsOf(statePath)) process.kill(pid, 'SIGKILL')
+    const problem = 'its supervisor was ended; the playbook goes on, and how it ends cannot be told'
+    await waitUntil('the agent says so', () => agent.log.find((line) => line.problem === problem))
+    expect(processesOf(job.order.run_id)).not.toEqual([])
+    expect(job.end).toBeNull()
+    letGo(setting)
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'supervisor_lost', aborted: false })
+    expect(processesOf(job.order.run_id)).toEqual([])
+  })
+
+  test('with its keeper, and an abort is asked for: all of the job is ended', async () => {
     const setting = await createSetting()
     const { controlPlane, statePath } = setting
     await setting.join()
     const job = offerWaiting(setting)
     await printed(setting, job, 'before')
-    process.kill(supervisorPid(statePath) ?? 0, 'SIGKILL')
-    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'supervisor_lost' })
+    for (const pid of supervisorsOf(statePath)) process.kill(pid, 'SIGKILL')
+    controlPlane.send({ type: 'abort', job_id: job.order.job_id, run_id: job.order.run_id })
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ aborted: true })
     expect(processesOf(job.order.run_id)).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ import { endRecordSchema, parseJson, type EndRecord } from '@holdfast/protocol'
 import { execa } from 'execa'
 import { expect, onTestFinished } from 'vitest'
 import { eventsOf, type Event } from './events.js'
-import { measure, processesOf, tryKill } from './observe.js'
+import { measure, processesNaming, processesOf, tryKill } from './observe.js'
 
 export const agentFolder = fileURLToPath(new URL('../../runner-agent/ansible/', import.meta.url))
 export const fixtures = fileURLToPath(new URL('./fixtures/', import.meta.url))
@@ -136,6 +136,11 @@ export class JobFolder {
     return (await this.process).exitCode
   }
 
+  /** Pids of the keeper and its supervisor, in this order, as long as they live. */
+  async supervisors(): Promise<number[]> {
+    return processesNaming(this.path)
+  }
+
   get supervisorPid(): number {
     const pid = this.process?.pid
     if (pid === undefined) throw new Error('the supervisor was not started')
@@ -188,6 +193,7 @@ export class JobFolder {
       for (const pid of await processesOf(this.marker)) tryKill(pid)
       await this.process
     }
+    for (const pid of await this.supervisors()) tryKill(pid)
     await rm(dirname(this.path), { recursive: true, force: true })
   }
 }

@@ -24,6 +24,17 @@ export async function processesOf(marker: string): Promise<number[]> {
   return found
 }
 
+/** Living processes that have a path in their command line, the oldest first. */
+export async function processesNaming(path: string): Promise<number[]> {
+  const found: number[] = []
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const command = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')
+    if (command.split('\0').includes(path)) found.push(Number(name))
+  }
+  return found.sort((one, other) => one - other)
+}
+
 export async function isAlive(pid: number): Promise<boolean> {
   const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => '')
   return text !== '' && !/\) [ZX] /.test(text)

@@ -36,6 +36,7 @@ describe('the end of a job', () => {
       'events.jsonl',
       'exit.json',
       'output.log',
+      'playbook.json',
       'started.json',
       'supervisor.json',
     ])
@@ -97,11 +98,11 @@ describe('the end of a job', () => {
   })
 
   it('comes and is told when the supervisor itself fails', async () => {
-    const job = await JobFolder.create({ argv: shell('echo hello; sleep 600') })
+    const job = await JobFolder.create({ argv: shell('echo hello; exit 3') })
     job.startBroken('output_log.OutputLog.feed = None')
     const end = await job.end()
-    expect(end).toMatchObject({ cause: 'supervisor_lost', exit_code: null })
-    expect(end.message).toContain('the supervisor failed and ended the playbook')
+    expect(end).toMatchObject({ cause: 'exited', exit_code: 3, output: { length: 0 } })
+    expect(end.message).toContain('the supervisor failed, so later output may be missing: TypeError')
   })
 
   it('names the processes that cannot be ended, and waits for them no longer than it must', async () => {
@@ -183,7 +184,7 @@ ${owner}.${name} = failing`)
     const job = await JobFolder.create({ argv: shell('setsid sleep 600 & exit 5'), drain })
     job.start()
     await until('the exit is written', () => exists(job.file('exit.json')))
-    tryKill(job.supervisorPid)
+    for (const pid of await job.supervisors()) tryKill(pid)
     await job.exitOfSupervisor()
     const exit = JSON.parse(await readFile(job.file('exit.json'), 'utf8')) as unknown
     expect(exit).toMatchObject({ run_id: job.runId, exit_code: 5, signal: null, stopped: false })
@@ -206,6 +207,78 @@ def sweep_with_space(run):
 supervise.Run.sweep = sweep_with_space`)
     expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 5 })
     expect(await readFile(job.file('seen'), 'utf8')).toBe('exit.json\n')
+  })
+})
+
+/** Lines that come one after the other, so that there is something to read at each moment. */
+const PRINTING = 'i=0; while [ $i -lt 2000 ]; do echo "line $i"; i=$((i+1)); done; exit 4'
+const PRINTED = Array.from({ length: 2000 }, (_, line) => `line ${line}\n`).join('')
+
+describe('a supervisor that is killed', () => {
+  it.each([
+    ['with bytes on their way to it', 'handover.Handover', '_fetch', 'before'],
+    ['with bytes that it has just taken', 'handover.os', 'readv', 'after'],
+    ['before it writes them', 'output_log.OutputLog', '_append', 'before'],
+    ['after it has written them', 'output_log.OutputLog', '_append', 'after'],
+    ['when all is said about them', 'handover.Handover', 'done', 'after'],
+    ['when the program has ended and nobody has noted how', 'supervise', 'write_exit', 'before'],
+    ['before it writes the end', 'supervise', 'write_end', 'before'],
+  ])('%s: another one goes on, no byte is lost or doubled, and the end is the real one', async (_, owner, name, when) => {
+    const job = await JobFolder.create({ argv: shell(PRINTING) })
+    job.startBroken(`
+import os
+from holdfast_job import handover, supervise
+real = ${owner}.${name}
+def die_once():
+    try:
+        os.close(os.open(sys.argv[1] + ".killed", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), 9)
+def dying(*arguments, **more):
+    if ${when === 'before' ? 'True' : 'False'}:
+        die_once()
+    result = real(*arguments, **more)
+    die_once()
+    return result
+${owner}.${name} = dying`)
+    expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 4, message: null })
+    expect(await exists(`${job.path}.killed`)).toBe(true)
+    expect(await job.output()).toBe(PRINTED)
+  })
+
+  it('hides secrets that come in two parts, before and after it is killed', async () => {
+    const script = 'printf "the word is swor"; touch ready; while [ ! -e gate ]; do sleep 0.02; done; echo "dfish!"'
+    const job = await JobFolder.create({ argv: shell(script) })
+    job.startWithSecrets(`${JSON.stringify({ pipes: {}, files: {}, hidden: ['swordfish'] })}\n`)
+    await until('the first part is there', async () => (await exists(job.file('ready'))) && (await job.output()) !== '')
+    const [, supervisor] = await job.supervisors()
+    tryKill(supervisor ?? 0)
+    await writeFile(job.file('gate'), '')
+    expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 0 })
+    expect(await job.output()).toBe('the word is ********!\n')
+  })
+
+  it('is followed by one that obeys an abort', async () => {
+    const job = await JobFolder.create({ argv: shell('touch ready; while :; do sleep 0.02; done') })
+    job.start()
+    await until('the program runs', () => exists(job.file('ready')))
+    const [, supervisor] = await job.supervisors()
+    tryKill(supervisor ?? 0)
+    await job.abort()
+    expect(await job.end()).toMatchObject({ cause: 'aborted', aborted: true })
+  })
+
+  it('was only kept: without its keeper the supervisor goes on', async () => {
+    const script = 'echo before; touch ready; while [ ! -e gate ]; do sleep 0.02; done; echo after; exit 4'
+    const job = await JobFolder.create({ argv: shell(script) })
+    job.start()
+    await until('the program runs', () => exists(job.file('ready')))
+    tryKill(job.supervisorPid)
+    await writeFile(job.file('gate'), '')
+    await until('the end is written', () => exists(job.file('end.json')))
+    expect(JSON.parse(await readFile(job.file('end.json'), 'utf8'))).toMatchObject({ cause: 'exited', exit_code: 4 })
+    expect(await job.output()).toBe('before\nafter\n')
   })
 })
 

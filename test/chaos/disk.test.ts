@@ -7,7 +7,7 @@ import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import type { FaultRule } from './kit/preload/faults.js'
 import { REAL_JOBS, type RealTruth, launchReal } from './kit/real-job.js'
-import { supervisorOf } from './kit/leftovers.js'
+import { killSupervisors } from './kit/leftovers.js'
 import { expectExactly } from './kit/stored.js'
 
 /**
@@ -131,7 +131,7 @@ test('a spool disk that takes no end any more: the end is in a second place, als
   const ends = (): string[] =>
     existsSync(second) ? readdirSync(second).filter((name) => name.endsWith('end.json')) : []
   await waitFor('the end to be in the second place', () => ends().length === 1)
-  process.kill(await supervisorOf(product, jobId), 'SIGKILL')
+  killSupervisors(product, jobId)
 
   product.startAgent()
   expect(await product.waitForEnd(jobId)).toMatchObject({ status: 'success', status_reason: null })

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { processesOfFolder } from '../support/processes-of-folder.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
-import { spoolFolderOf, supervisorOf } from './kit/leftovers.js'
+import { killPlaybook, spoolFolderOf } from './kit/leftovers.js'
 import { expectExactly } from './kit/stored.js'
 
 /** A power loss takes the end of what was written and not synced. What had been stored before is the only copy then. */
@@ -27,9 +27,8 @@ describe('a runner whose files lost their last bytes', () => {
     })
     await product.agent.stop('SIGKILL')
     const folder = spoolFolderOf(product, jobId) ?? ''
-    const pid = await supervisorOf(product, jobId)
-    process.kill(pid, 'SIGKILL')
-    await waitFor('the supervisor to be gone', () => !processesOfFolder(product.folder).includes(pid))
+    killPlaybook(product, jobId)
+    await waitFor('the supervisor to be gone', () => processesOfFolder(folder).length === 0)
     // The events in the middle of a line.
     const lost = { output: 40_001, events: 7_003 }
     truncateSync(join(folder, 'output.log'), statSync(join(folder, 'output.log')).size - lost.output)

@@ -5,7 +5,7 @@ import { keepWritten, keptOf } from '../support/exactness.js'
 import { countLines } from '../support/gated-playbook.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
-import { leftOf, supervisorOf } from './kit/leftovers.js'
+import { killPlaybook, leftOf } from './kit/leftovers.js'
 import { compareStored } from './kit/stored.js'
 
 /** Point 12: what a playbook starts and does not end ends with the job, wherever it has hidden, and the job says the truth. */
@@ -180,14 +180,14 @@ describe.concurrent('a process that a playbook leaves', () => {
     })
   })
 
-  test('a killed supervisor leaves no process either', async () => {
+  test('nothing is left either when supervisor and playbook are killed', async () => {
     const job = await launch((token) => `python3 stay.py ${token} bare daemon deaf bomb ${QUIET}`, {
       count: 64,
       waits: true,
     })
     await job.isThere(64)
     await expectFound(job, 64)
-    process.kill(await supervisorOf(chaos.product, job.jobId), 'SIGKILL')
+    killPlaybook(chaos.product, job.jobId)
     expect(await job.end()).toMatchObject({
       status: 'failed',
       status_reason: 'the supervisor of the playbook was ended',
@@ -201,13 +201,12 @@ describe.concurrent('a process that a playbook leaves', () => {
 })
 
 describe('an agent that was away', () => {
-  test('ends what is left of a job whose supervisor died meanwhile', async () => {
+  test('ends what is left of a job whose supervisor and playbook died meanwhile', async () => {
     const { product } = chaos
     const job = await launch((token) => `python3 stay.py ${token} bare daemon deaf ${QUIET}`, { count: 1, waits: true })
     await job.isThere(1)
-    const supervisor = await supervisorOf(product, job.jobId)
     await product.agent.stop('SIGKILL')
-    process.kill(supervisor, 'SIGKILL')
+    killPlaybook(product, job.jobId)
     await expectFound(job, 1)
     product.startAgent()
     expect(await job.end()).toMatchObject({

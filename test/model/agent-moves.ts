@@ -87,6 +87,10 @@ function factsOf(world: World, job: AgentJob, blind: Blind, old: ReadonlySet<Old
   const end = fact('end', marks.end !== null, marks.end ?? endRecord('exited'))
   const abort = fact('abort', marks.hasAbort, '')
   const isAtWork = end.kind === 'present' || supervisor === 'alive' || supervisor === 'unknown'
+  const exit = isAtWork
+    ? NOT_LOOKED
+    : fact('exit', marks.exit !== 'none' && !old.has('forgets how it ended'), exitOf(marks.exit === 'stopped'))
+  const isOver = exit.kind === 'present' || started.kind === 'absent' || supervisor === 'none'
   return {
     folder: folderFact,
     started,
@@ -94,12 +98,10 @@ function factsOf(world: World, job: AgentJob, blind: Blind, old: ReadonlySet<Old
     end,
     abort,
     forced: isAtWork ? NOT_LOOKED : fact('forced', marks.isForced, ''),
-    exit: isAtWork
-      ? NOT_LOOKED
-      : fact('exit', marks.exit !== 'none' && !old.has('forgets how it ended'), exitOf(marks.exit === 'stopped')),
+    exit,
     claim: isAtWork || started.kind !== 'absent' ? NOT_LOOKED : fact('claim', true, CLAIM),
     waitsFor: null,
-    rest: isAtWork || folderFact.kind !== 'absent' ? NOT_LOOKED : restOf(world),
+    rest: isAtWork ? NOT_LOOKED : folderFact.kind !== 'absent' && isOver ? ABSENT : restOf(world),
   }
 }
 

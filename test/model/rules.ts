@@ -8,7 +8,8 @@ export function brokenRules({ truth, row, host }: World): string[] {
   const rule = (holds: boolean, text: string): void => void (holds || broken.push(text))
   rule(truth.starts <= 1, 'the playbook was started twice')
   rule(truth.ends <= 1, 'the end was written twice')
-  rule(playbook !== 'killed' || truth.wasAsked || truth.isHarmed, 'a playbook was ended and nobody had asked for it')
+  // Otherwise only a restart of the host ends it.
+  rule(playbook !== 'killed' || truth.wasAsked || host.boot === 'second', 'a playbook was ended and nobody had asked for it')
   const cause = marks.end?.cause
   rule(cause !== 'exited' || playbook === 'ended', 'the end says that the playbook ended, and it did not')
   rule(cause !== 'aborted' || truth.wasAsked, 'the end says aborted, and nobody had asked for it')

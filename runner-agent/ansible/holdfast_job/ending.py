@@ -28,8 +28,11 @@ def keep_reserve(job):
     Random bytes, which no file system can store as nothing.
     """
     for name, size in (("reserve", _RESERVE_BYTES), ("exit-reserve", _EXIT_BYTES)):
+        if name == "exit-reserve" and os.path.exists(job.path("exit.json")):
+            continue
         try:
-            descriptor = os.open(job.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            # One that is there was made by a supervisor that was killed.
+            descriptor = os.open(job.path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
                 os.write(descriptor, os.urandom(size))
             finally:

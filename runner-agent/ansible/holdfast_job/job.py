@@ -17,7 +17,13 @@ class Job:
         self.run_id = os.path.basename(folder).partition("-")[2]
         self.marker = ""
         self.orders = {}
-        self.signals_fd = -1
+        self.signals_fd = self.signals_writer = -1
+        self.started_fd = -1
+        self.keeper_pid = None
+        self.board = None
+        self.spare_pipes = []
+        self.is_resumed = False
+        self.score_of_ansible = None
         self.output_file = -1
         self.output_pipe = -1
         self.adopts_orphans = False

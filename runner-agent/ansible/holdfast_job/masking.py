@@ -230,6 +230,14 @@ class StreamHider:
     def finish(self):
         return self._take(self._data, True)
 
+    def state(self):
+        """What the next supervisor needs to go on, as plain values."""
+        return self._data, self._given, self._after_mask
+
+    def restore(self, state):
+        if state is not None:
+            self._data, self._given, self._after_mask = state
+
     def _take(self, data, is_last):
         size = len(data)
         spans, keep, hold = (self._hider.spans(data), size, size) if is_last else self._hider.look(data)

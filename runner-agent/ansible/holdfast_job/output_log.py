@@ -21,6 +21,13 @@ class PassThrough:
     def finish(self):
         return b""
 
+    def state(self):
+        """What the next supervisor needs to go on, as plain values."""
+        return ()
+
+    def restore(self, state):
+        pass
+
 
 class OutputLog:
     """Never raises for a full or broken disk: it counts what is lost, says so in the log, and goes on."""
@@ -36,11 +43,37 @@ class OutputLog:
         self._lost = 0
         self._lost_why = ""
         self._try_again_at = 0.0
+        self._written = b""
         self.length = 0
         self.dropped = 0
 
     def feed(self, piece):
         self._take(self._mask.feed(piece))
+
+    def state(self):
+        """What the next supervisor needs to go on, as plain values."""
+        flags = (self._fresh_line, self._limit_reached, self._limit_notice_due)
+        return (self.length, self.dropped, self._lost, self._lost_why, flags, self._mask.state())
+
+    def restore(self, state):
+        """Goes on after a killed supervisor. `state`: what it knew last, or None.
+
+        What is in the file beyond that is from the piece after it. It is written again from the same bytes, so the beginning
+        of what comes next is there already.
+        """
+        if state is not None:
+            self.length, self.dropped, self._lost, self._lost_why, flags, mask = state
+            self._fresh_line, self._limit_reached, self._limit_notice_due = flags
+            self._mask.restore(mask)
+        left = self.length
+        with open("/proc/self/fd/%d" % self._file, "rb") as file:
+            while left > 0:
+                piece = file.read(min(left, 1 << 20))
+                if not piece:
+                    break
+                self._hash.update(piece)
+                left -= len(piece)
+            self._written = file.read()
 
     def finish(self):
         """Writes the last bytes and notices. A disk that was full is tried once more: space was reserved for this moment."""
@@ -113,7 +146,7 @@ class OutputLog:
 
     def _write(self, data):
         """Returns (bytes that reached the file, error or None)."""
-        done = 0
+        done = self._skip_written(data)
         while done < len(data):
             try:
                 count = os.write(self._file, data[done:] if done else data)
@@ -125,6 +158,23 @@ class OutputLog:
             self.length += count
             done += count
         return done, None
+
+
+    def _skip_written(self, data):
+        """How many of these bytes a killed supervisor has written already. They are counted as if they were written now."""
+        if not self._written:
+            return 0
+        count = min(len(self._written), len(data))
+        if self._written[:count] != data[:count]:
+            # It wrote something else, such as a notice about a full disk. That stays, and the bytes follow.
+            data, count, done = self._written, len(self._written), 0
+        else:
+            done = count
+        reached, self._written = data[:count], self._written[count:]
+        self._hash.update(reached)
+        self._fresh_line = ends_line(reached, self._fresh_line)
+        self.length += count
+        return done
 
 
 def hash_of_file(path):

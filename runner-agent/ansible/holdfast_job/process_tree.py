@@ -35,10 +35,12 @@ class Process:
 
 
 class ProcessTree:
-    """The processes of a job: descendants of this process, those with the job's marker, and all of the job's own user."""
+    """The processes of a job: descendants of this process (or of its keeper), those with the job's marker, and all of the job's own user."""
 
-    def __init__(self, marker, user=None):
+    def __init__(self, marker, user=None, keeper=None):
+        """`keeper`: the parent of this process, when the job's processes are descendants of that one instead."""
         self._user = user
+        self._keeper = keeper
         self._needle = b"\0HOLDFAST_JOB_MARKER=" + marker.encode("utf-8", "surrogateescape") + b"\0"
 
     def find(self):
@@ -72,6 +74,9 @@ class ProcessTree:
         itself = os.getpid()
         found = set()
         self._add_descendants(itself, children, found)
+        # A keeper that is gone is no parent any more, and its pid may be another process.
+        if self._keeper is not None and os.getppid() == self._keeper:
+            self._add_descendants(self._keeper, children, found)
         for pid in everyone:
             if pid not in found and pid != itself and (self._is_marked(pid) or self._is_of_user(pid)):
                 found.add(pid)

@@ -165,7 +165,7 @@ def _processes_with(there, name):
 def _is_of_job(job, pid):
     """Whether a process is in ansible's session, which nobody else can enter. None: it cannot be seen now, or has ended."""
     if job.orders.get("container"):
-        return _is_descendant(pid)
+        return _is_descendant(job, pid)
     try:
         with open("/proc/" + pid + "/stat", "rb") as stat:
             return int(stat.read().rpartition(b")")[2].split()[3]) == job.ansible_pid
@@ -173,11 +173,11 @@ def _is_of_job(job, pid):
         return None
 
 
-def _is_descendant(pid):
-    """A container has sessions of its own. Its processes are orphans of this one's children, which this one adopts."""
+def _is_descendant(job, pid):
+    """A container has sessions of its own. Its processes are orphans of this one's children, which this one or its keeper adopts."""
     try:
         while int(pid) > 1:
-            if int(pid) == os.getpid():
+            if int(pid) in (os.getpid(), job.keeper_pid):
                 return True
             with open("/proc/" + pid + "/stat", "rb") as stat:
                 pid = stat.read().rpartition(b")")[2].split()[1].decode()

@@ -4,6 +4,8 @@ import errno
 import os
 
 from holdfast_job.job import Refusal, iso_now
+from holdfast_job.keeper import keep
+from holdfast_job.oom_score import lower_own, set_own, swap_own
 from holdfast_job.transient_errors import TRANSIENT_AT_SPAWN, retry_transient
 
 try:
@@ -23,38 +25,43 @@ _FIRST_KEPT = 3
 _RESET_FOR_ANSIBLE = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
 
 
-def spawn(job):
-    """Starts ansible in a session of its own: no shell, nothing inherited, output and errors into one pipe."""
+def spawn(job, go_on):
+    """Starts ansible in a session of its own: no shell, nothing inherited, output and errors into one pipe.
+
+    It forks before: it returns in the supervisor, and its parent is the keeper. `go_on` is for the next supervisor.
+    """
     orders = job.orders
     environment = {_bytes(name): _bytes(value) for name, value in orders["env"].items()}
     environment[b"HOLDFAST_JOB_MARKER"] = _bytes(job.marker)
     arguments = [_bytes(part) for part in orders["argv"]]
     program = _find_program(arguments[0], environment)
     _close_on_exec()
-    job.adopts_orphans = _become_subreaper()
+    _become_subreaper()
+    job.score_of_ansible = lower_own()
     if orders.get("isolation") is not None:
         _isolate(job)
         environment = job.isolation.environment_of(environment)
     if job.secrets is not None:
-        from holdfast_job.secret_files import make_secrets, serve_secrets
+        from holdfast_job.secret_files import make_secrets
 
         retry_transient(job, make_secrets, job)
-    job.output_pipe, pipe_writer = retry_transient(job, os.pipe)
-    if job.isolation is not None:
-        _spawn_isolated(job, program, arguments, environment, pipe_writer)
-        if job.secrets is not None:
-            serve_secrets(job, job.ansible_pid)
-        return
     key_files = []
     if job.secrets is not None and orders.get("container"):
         # Ansible is the first process of its container. It has the files as open ones from 3 on: it does not see /proc of the host.
         key_files = [_moved_up(descriptor) for descriptor in job.secrets["descriptors"].values()]
-        numbers = {mark: _FIRST_KEPT + place for place, mark in enumerate(job.secrets["descriptors"])}
-        serve_secrets(job, 1, numbers)
-    elif job.secrets is not None:
-        serve_secrets(job, os.getpid())
+    job.output_pipe, pipe_writer = retry_transient(job, os.pipe)
+    keep(job, pipe_writer, go_on)
+    job.adopts_orphans = _become_subreaper()
+    if job.isolation is not None:
+        _spawn_isolated(job, program, arguments, environment, pipe_writer)
+        if job.secrets is not None:
+            serve_secrets_of(job)
+        return
+    if job.secrets is not None:
+        serve_secrets_of(job)
     _enter(job, orders["cwd"])
     own_limit = _set_lock_limit(orders.get("limit_mark"))
+    own_score = swap_own(job.score_of_ansible)
     try:
         job.ansible_pid = retry_transient(
             job, _run, job, program, arguments, environment, pipe_writer, key_files, codes=TRANSIENT_AT_SPAWN
@@ -66,8 +73,23 @@ def spawn(job):
         raise Refusal("%s could not be started: %s%s" % (os.fsdecode(program), error.strerror, hint))
     finally:
         _set_lock_limit(own_limit)
+        _set_score(own_score)
         os.close(pipe_writer)
         os.chdir("/")
+
+
+def serve_secrets_of(job):
+    """Serves the secrets of the job. The next supervisor serves those that nobody has read yet."""
+    from holdfast_job.secret_files import serve_secrets
+
+    if job.isolation is not None:
+        serve_secrets(job, job.ansible_pid)
+    elif job.orders.get("container"):
+        marks = enumerate(job.secrets["descriptors"])
+        serve_secrets(job, 1, {mark: _FIRST_KEPT + place for place, mark in marks})
+    else:
+        # The files are named by the keeper, which lives longest.
+        serve_secrets(job, job.keeper_pid)
 
 
 def _moved_up(descriptor):
@@ -80,7 +102,7 @@ def _moved_up(descriptor):
 def _run(job, program, arguments, environment, output, kept=()):
     """Returns the pid of ansible-playbook."""
     job.started_at = iso_now()
-    return os.posix_spawn(
+    pid = os.posix_spawn(
         program,
         arguments,
         environment,
@@ -94,6 +116,8 @@ def _run(job, program, arguments, environment, output, kept=()):
         setsigmask=(),
         setsigdef=_RESET_FOR_ANSIBLE,
     )
+    job.board.note_start(pid, job.started_at)
+    return pid
 
 
 def _isolate(job):
@@ -111,16 +135,19 @@ def _spawn_isolated(job, program, arguments, environment, output):
     orders = job.orders
     kept = [] if job.secrets is None else list(job.secrets["descriptors"].values())
     own_limit = _set_lock_limit(orders.get("limit_mark"))
+    own_score = swap_own(job.score_of_ansible)
     try:
         job.started_at = iso_now()
         cwd = _bytes(orders["cwd"])
         job.ansible_pid = job.isolation.spawn(program, arguments, environment, cwd, output, kept, _RESET_FOR_ANSIBLE)
+        job.board.note_start(job.ansible_pid, job.started_at)
     except OSError as error:
         job.started_at = None
         job.isolation.finish()
         raise Refusal("%s could not be started: %s" % (os.fsdecode(program), error.strerror or error))
     finally:
         _set_lock_limit(own_limit)
+        _set_score(own_score)
         os.close(output)
 
 
@@ -153,6 +180,11 @@ def _set_lock_limit(soft):
         return before if library.setrlimit(_RLIMIT_LOCKS, limits) == 0 else None
     except Exception:
         return None
+
+
+def _set_score(score):
+    if score is not None:
+        set_own(score)
 
 
 def _bytes(text):

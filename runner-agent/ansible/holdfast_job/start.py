@@ -9,9 +9,9 @@ import time
 
 from holdfast_job.job import Job, Refusal
 from holdfast_job.orders import read_orders, read_secrets
-from holdfast_job.spawn import spawn
+from holdfast_job.spawn import serve_secrets_of, spawn
 from holdfast_job.started_record import claim_start
-from holdfast_job.transient_errors import complain, is_transient, retry_transient, say_going_on, say_waiting
+from holdfast_job.transient_errors import complain, retry_transient, say_going_on, say_waiting
 
 try:
     import _signal as signal  # the part of `signal` that is built in; the wrapper costs 2 ms of imports
@@ -47,7 +47,7 @@ def main(arguments):
         os.close(retry_transient(job, _append_only, job.path("events.jsonl")))
         read_orders(job)
         if not job.is_abort_asked():
-            spawn(job)
+            spawn(job, _go_on)
     except Refusal as refusal:
         cause, message = "spawn_failed", str(refusal)
     except Exception as error:
@@ -59,10 +59,24 @@ def main(arguments):
     if cause is None:
         _import_supervise(job)(job)
     else:
-        from holdfast_job.ending import end_without_start
-
-        end_without_start(job, cause, message)
+        _end_without_start(job, cause, message)
     return 0
+
+
+def _go_on(job):
+    """What another supervisor does when the first one was killed."""
+    if job.ansible_pid is None:
+        _end_without_start(job, "spawn_failed", "the supervisor was ended before it started ansible-playbook")
+        return
+    if job.secrets is not None:
+        serve_secrets_of(job)
+    _import_supervise(job)(job)
+
+
+def _end_without_start(job, cause, message):
+    from holdfast_job.ending import end_without_start
+
+    end_without_start(job, cause, message)
 
 
 def _prepare(arguments):
@@ -73,7 +87,7 @@ def _prepare(arguments):
     _fill_standard_descriptors()
     if len(arguments) == 3:
         read_secrets(job)
-    job.signals_fd = _watch_signals()
+    job.signals_fd, job.signals_writer = _watch_signals()
     try:
         retry_transient(job, job.open_folder)
     except OSError as error:
@@ -92,7 +106,10 @@ def _prepare(arguments):
 
 
 def _import_supervise(job):
-    """Loads the other half of the supervisor. The playbook runs already, so passing errors are waited out, however long."""
+    """Loads the other half of the supervisor. The playbook runs already, so every error is waited out, however long.
+
+    A package that is away for a moment is there again when its installation has ended.
+    """
     waits = False
     while True:
         try:
@@ -101,10 +118,7 @@ def _import_supervise(job):
             if waits:
                 say_going_on()
             return supervise
-        except BaseException as error:
-            if not is_transient(error):
-                os.killpg(job.ansible_pid, signal.SIGKILL)  # nobody could ever say how it ends
-                raise
+        except Exception as error:
             if not waits:
                 say_waiting(error)
             waits = True
@@ -131,7 +145,7 @@ def _watch_signals():
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    return reader
+    return reader, writer
 
 
 def _only_wake(_number, _frame):

@@ -1,6 +1,7 @@
 """started.json: whoever creates it is the only one that may start the playbook of the job."""
 
 import errno
+import fcntl
 import os
 
 from holdfast_job.job import iso_now
@@ -13,8 +14,8 @@ def claim_start(job):
     It is written under another name first, and gets this one by a link: so it is there with its whole content, synced, or
     not at all, whatever fails in between. `main` makes the new name durable.
 
-    The file stays open and locked for the life of this process: by that an agent in another PID namespace, which cannot see
-    this process, knows whether it lives. Nothing else of this program may open the file, because closing it ends the lock.
+    The file stays open and locked for the life of this process and of its supervisor: by that an agent in another PID
+    namespace, which cannot see them, knows whether one of them lives. Nothing else of this program may open the file, because closing it ends the lock.
     """
     draft = job.path("started-%d-%s.tmp" % (os.getpid(), os.urandom(4).hex()))
     descriptor = retry_transient(job, _write_start, job, draft)
@@ -25,22 +26,17 @@ def claim_start(job):
         raise
     finally:
         _remove(draft)
+    job.started_fd = descriptor
 
 
 def _write_start(job, path):
     """Returns the open file, which is locked. What was written before an error is removed."""
-    with open("/proc/self/stat", "rb") as stat:
-        start_ticks = int(stat.read().rpartition(b")")[2].split()[19])
-    with open("/proc/sys/kernel/random/boot_id") as boot:
-        boot_id = boot.read().strip()
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        text = '{"pid":%d,"start_ticks":%d,"boot_id":"%s"%s,"locked":%s,"inode":"%d","time":"%s"}\n' % (
+        text = '{"pid":%d,%s,"locked":%s,"inode":"%d","time":"%s"}\n' % (
             os.getpid(),
-            start_ticks,
-            boot_id,
-            _pid_namespace(),
-            _lock(descriptor),
+            _name_of("self"),
+            "true" if share_lock(descriptor) else "false",
             os.fstat(job.folder_fd).st_ino,
             iso_now(),
         )
@@ -52,6 +48,30 @@ def _write_start(job, path):
         os.close(descriptor)
         _remove(path)
         raise
+
+
+def note_playbook(job):
+    """playbook.json names ansible-playbook itself: who has lost both supervisor and keeper sees by it whether it runs."""
+    try:
+        text = '{"pid":%d,%s}\n' % (job.ansible_pid, _name_of(job.ansible_pid))
+        descriptor = os.open(job.path("playbook.json"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return  # it has ended, it was noted before, or the disk is full: then all processes of the job count
+    try:
+        os.write(descriptor, text.encode())
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _name_of(pid):
+    """What tells a process from every other one beside its pid, as members of a JSON object."""
+    with open("/proc/%s/stat" % pid, "rb") as stat:
+        start_ticks = int(stat.read().rpartition(b")")[2].split()[19])
+    with open("/proc/sys/kernel/random/boot_id") as boot:
+        boot_id = boot.read().strip()
+    return '"start_ticks":%d,"boot_id":"%s"%s' % (start_ticks, boot_id, _pid_namespace())
 
 
 def _link_start(draft, path, descriptor):
@@ -77,10 +97,13 @@ def _pid_namespace():
         return ""
 
 
-def _lock(descriptor):
-    """A lock of this process alone: its children do not have it. A file system without locks is no reason not to start."""
+def share_lock(descriptor):
+    """A lock of this process, which its children do not have. Keeper and supervisor each have it, so it is a shared one.
+
+    Returns False on a file system without locks. That is no reason not to start.
+    """
     try:
-        os.lockf(descriptor, os.F_TLOCK, 0)
-        return "true"
+        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return True
     except OSError:
-        return "false"
+        return False

@@ -6,8 +6,10 @@ import signal
 import time
 
 from holdfast_job.ending import keep_reserve, write_end, write_exit
+from holdfast_job.handover import Handover
 from holdfast_job.output_log import OutputLog, PassThrough
 from holdfast_job.process_tree import Ladder, ProcessTree, has_children
+from holdfast_job.started_record import note_playbook
 from holdfast_job.transient_errors import is_transient, say_going_on, say_waiting
 
 _READ_BYTES = 64 * 1024
@@ -19,43 +21,43 @@ _TRY_AGAIN_AFTER = 0.5
 
 
 def supervise(job):
-    """Returns when end.json is there. A fault of the supervisor itself ends the job, too, and the end says so.
+    """Returns when end.json is there.
 
-    A playbook is not ended because no file can be opened for a while: that is waited out.
+    A playbook is not ended because no file can be opened for a while: that is waited out. After a fault of the supervisor
+    itself its output is not kept any more, but the playbook goes on and its end is told. When that fails, too, this raises,
+    and the keeper starts another supervisor.
     """
-    run, waits = None, False
+    run, waits, fault = None, False, None
     while True:
         try:
             run = run or Run(job)
             if waits:
                 say_going_on()
+            waits = False
             run.follow()
             run.sweep()
-            run.write_end()
+            run.write_end(fault)
             return
         except Exception as error:
-            if not is_transient(error):
-                _end_after_fault(job, run, error)
-                return
-            say_waiting(error)
-            waits = True
+            if is_transient(error):
+                say_waiting(error)
+                waits = True
+            elif run is None or fault is not None:
+                raise
+            else:
+                fault = "the supervisor failed, so later output may be missing: %s: %s" % (type(error).__name__, error)
+                run.discard_output()
         time.sleep(_TRY_AGAIN_AFTER)
 
 
-def _end_after_fault(job, run, error):
-    """Ends the playbook. It must not go on running when nobody would see its end."""
-    ladder = Ladder(_tree_of(job), _SWEEP, must_end=job.ansible_pid)
-    while not ladder.is_done():
-        has_children()
-        time.sleep(0.05)
-    cause, exit_code, signal_name, what = "supervisor_lost", None, None, "the supervisor failed and ended the playbook"
-    if run is not None and run.has_ended:
-        exit_code, signal_name = run.exit()
-        cause, what = ("exited" if signal_name is None else "signaled"), "the supervisor failed after the playbook"
-    message = "%s: %s: %s" % (what, type(error).__name__, error)
-    left = _remove_user(job)
-    message = message if left is None else message + "; " + left
-    write_end(job, run and run.output, cause, exit_code, signal_name, message)
+class _Discarded:
+    """Takes the place of the log after a fault: what comes is counted. The end is made from the file."""
+
+    def __init__(self, dropped):
+        self.dropped = dropped
+
+    def feed(self, piece):
+        self.dropped += len(piece)
 
 
 class Run:
@@ -65,10 +67,11 @@ class Run:
         self._job = job
         orders = job.orders
         keep_reserve(job)
-        self.output = OutputLog(job.output_file, orders["output_limit_bytes"], _mask_of(job))
+        note_playbook(job)
+        self._log = self.output = OutputLog(job.output_file, orders["output_limit_bytes"], _mask_of(job))
         self._tree = _tree_of(job)
         self._wait_status = None
-        self._exit_is_written = False
+        self._exit_is_written = job.is_resumed and os.path.exists(job.path("exit.json"))
         self._quiet_at = self._drained_at = 0.0
         self._abort = None
         self._abort_seen = False
@@ -77,6 +80,7 @@ class Run:
         self._pipe = job.output_pipe
         os.set_blocking(self._pipe, False)
         _widen(self._pipe)
+        self._handover = Handover(job, 0, self._pipe)
         self._taken = 0
         self._signals = select.poll()
         self._signals.register(job.signals_fd, select.POLLIN)
@@ -86,6 +90,17 @@ class Run:
         self._relay = self._events_pipe = None
         if job.isolation is not None:
             self._open_relay()
+        if job.is_resumed:
+            self._resume()
+
+    def _resume(self):
+        """Goes on where a killed supervisor was."""
+        known, piece = self._handover.resume()
+        self._log.restore(known)
+        if piece:
+            self._use(piece)
+        self._reap()
+        self._look_for_abort()
 
     @property
     def has_ended(self):
@@ -117,14 +132,24 @@ class Run:
     def _climb(self, ladder):
         self._ladder = ladder
         while time.monotonic() < ladder.next_look or not ladder.is_done() or not self._knows_end(ladder):
+            self._note_stopped()
             self._wait(ladder.next_look)
         self._survivors = ladder.left
+
+    def _note_stopped(self):
+        """Notes that the abort has signalled ansible. The next supervisor would not know it."""
+        if self._abort is not None and self._job.ansible_pid in self._abort.first_signalled:
+            self._job.board.note_stopped()
 
     def _knows_end(self, ladder):
         """Whether an end may be written: not before ansible's exit status is known, even if no process of the job is seen."""
         return ladder is not self._abort or self.has_ended
 
-    def write_end(self):
+    def discard_output(self):
+        """From now on output is only counted: the playbook must not wait for somebody who reads it."""
+        self.output = _Discarded(self.output.dropped)
+
+    def write_end(self, fault=None):
         self._reap()
         self._read_rest()
         exit_code, signal_name = self.exit()
@@ -134,9 +159,10 @@ class Run:
             cause = "signaled"
         else:
             cause = "exited"
-        message = None
+        message = fault
         if self._survivors:
-            message = "some processes of the job could not be ended: " + ", ".join(map(str, self._survivors))
+            said = "some processes of the job could not be ended: " + ", ".join(map(str, self._survivors))
+            message = said if fault is None else fault + "; " + said
         if self._relay is not None:
             self._relay.finish()
             left = _remove_user(self._job)
@@ -175,7 +201,7 @@ class Run:
     def _read_output(self):
         """One piece; False when there is nothing more to read now."""
         try:
-            piece = os.read(self._pipe, _READ_BYTES)
+            piece = self._handover.take()
         except BlockingIOError:
             return False
         if not piece:
@@ -183,11 +209,16 @@ class Run:
             os.close(self._pipe)
             self._pipe = None
             return False
-        self._taken = len(piece)
-        self.output.feed(piece)
+        self._use(piece)
         if self._wait_status is not None:
             self._quiet_at = time.monotonic() + self._job.orders["drain_seconds"]["quiet"]
         return True
+
+    def _use(self, piece):
+        self._taken = len(piece)
+        self.output.feed(piece)
+        if self.output is self._log:
+            self._handover.done(self._log.state())
 
     def _read_rest(self):
         """What is still in the pipe; bounded, because somebody who could not be ended may go on writing."""
@@ -208,17 +239,21 @@ class Run:
         """Reaps processes that have ended, and learns how ansible ended."""
         try:
             while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
+                # It is collected after it was noted. Until then the keeper would inherit it.
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if ended is None:
                     break
-                if pid == self._job.ansible_pid:
-                    self._wait_status = status
-                    drain = self._job.orders["drain_seconds"]
-                    self._note_exit()
-                    now = time.monotonic()
-                    self._quiet_at, self._drained_at = now + drain["quiet"], now + drain["total"]
+                if ended.si_pid == self._job.ansible_pid:
+                    self._job.board.note_status(_status_of(ended))
+                os.waitpid(ended.si_pid, 0)
         except ChildProcessError:
             pass
+        status = self._job.board.status
+        if self._wait_status is None and status is not None:
+            self._wait_status = status
+            self._note_exit()
+            drain, now = self._job.orders["drain_seconds"], time.monotonic()
+            self._quiet_at, self._drained_at = now + drain["quiet"], now + drain["total"]
         self._note_exit()
         if self._ladder is not None:
             self._ladder.next_look = 0.0
@@ -230,7 +265,8 @@ class Run:
 
     def _is_stopped(self):
         """Whether an abort has ended ansible: this process, or the agent that did not wait for it."""
-        if self._abort is not None and self._job.ansible_pid in self._abort.first_signalled:
+        self._note_stopped()
+        if self._job.board.is_stopped:
             return True
         is_killed = os.WIFSIGNALED(self._wait_status) and os.WTERMSIG(self._wait_status) == signal.SIGKILL
         return is_killed and os.path.exists(self._job.path("abort-forced.json"))
@@ -261,7 +297,15 @@ class Run:
 
 
 def _tree_of(job):
-    return ProcessTree(job.marker, None if job.isolation is None else job.isolation.user)
+    user = None if job.isolation is None else job.isolation.user
+    return ProcessTree(job.marker, user, job.keeper_pid if job.is_resumed else None)
+
+
+def _status_of(ended):
+    """What `waitpid` says of a process, from what `waitid` has said."""
+    if ended.si_code == os.CLD_EXITED:
+        return ended.si_status << 8
+    return ended.si_status | (0x80 if ended.si_code == os.CLD_DUMPED else 0)
 
 
 def _remove_user(job):

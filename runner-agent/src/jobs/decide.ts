@@ -72,8 +72,8 @@ const OF_NOBODY = 'the agent was ended while it ended this job before its start'
  * Decides how a job goes on. Pure: the same facts and the same memory lead to the same step.
  *
  * An end must come from knowledge. Nothing follows from a fact that is `unknown`. "It is not there" counts only when two
- * looks in a row found that, with the folder readable. The agent ends a playbook only when somebody asked for it. The
- * processes of a lost supervisor are ended, too, because nobody could say how they end.
+ * looks in a row found that, with the folder readable. The agent ends a playbook only when somebody asked for it. One that
+ * has lost its supervisor goes on, although nobody can say how it ends. What it leaves behind is ended, as always.
  */
 export function decide(facts: JobFacts, memory: JobMemory): Step {
   if (facts.end.kind === 'present') return { do: 'follow', end: facts.end.content }
@@ -180,6 +180,13 @@ function decideLost(facts: JobFacts, memory: JobMemory): Step {
     const message = 'the supervisor did not end the playbook, so the agent did'
     return { do: 'end lost', end: { cause: 'aborted', message }, wasStarted: true }
   }
+  const { rest } = facts
+  if (rest.kind === 'unknown') return wait(`the playbook cannot be looked at: ${rest.code}`)
+  if (rest.kind === 'present') {
+    const step = memory.abort === null ? null : force(memory.abort, true)
+    return step ?? wait('its supervisor was ended; the playbook goes on, and how it ends cannot be told')
+  }
+  if (before.rest.kind !== 'absent') return wait(null)
   const where = isCopy(facts) ? '; it wrote into another folder, of which this one is a copy' : ''
   const message = `the supervisor of the playbook was ended${where}`
   return { do: 'end lost', end: { cause: 'supervisor_lost', message }, wasStarted: true }

@@ -1,7 +1,8 @@
 import type { EndRecord } from '@holdfast/protocol'
-import { findSupervisor, markedProcesses } from '../playbook/process-tree.js'
+import { findSupervisors, markedProcesses } from '../playbook/process-tree.js'
 import { waitingOf } from '../playbook/supervisor.js'
 import { ABSENT, codeOf, type Fact, present, unknown } from '../host/fact.js'
+import { lookAtProcess } from '../host/processes.js'
 import { type Claim, type Exit, folderNameOf, type JobFolder, type Started } from '../spool/job-folder.js'
 import type { SupervisorWatch } from '../spool/supervisor-watch.js'
 
@@ -22,7 +23,7 @@ export interface JobFacts {
   /** As the folder of the job says it, or else the second place. */
   readonly exit: Fact<Exit>
   readonly claim: Fact<Claim>
-  /** Pids of what runs of the job; looked for only when its folder is not there. */
+  /** Pids of what runs of the job; looked for when its folder is not there, or how its playbook ends cannot be told. */
   readonly rest: Fact<readonly number[]>
 }
 
@@ -48,11 +49,12 @@ export function readFacts(
   const end = orSecond(folder.end(), folder.second.end)
   const abort = folder.look('abort.json')
   const isAtWork = end.kind === 'present' || supervisor === 'alive' || supervisor === 'unknown'
+  const exit = isAtWork ? NOT_LOOKED : orSecond(folder.exit(), folder.second.exit)
   const rest = {
     forced: isAtWork ? NOT_LOOKED : folder.look('abort-forced.json'),
-    exit: isAtWork ? NOT_LOOKED : orSecond(folder.exit(), folder.second.exit),
+    exit,
     claim: isAtWork || started.kind !== 'absent' ? NOT_LOOKED : folder.claim(),
-    rest: isAtWork || before.kind !== 'absent' ? NOT_LOOKED : restOf(folder),
+    rest: isAtWork ? NOT_LOOKED : before.kind === 'absent' ? restOf(folder) : playbookOf(folder, started, exit),
   }
   const waitsFor = supervisor === 'alive' && end.kind !== 'present' ? waitingOf(folder) : null
   return { folder: sameFolder(before, folder.lookAround()), started, supervisor, end, abort, waitsFor, ...rest }
@@ -88,7 +90,7 @@ function supervisorOf(
   if (started.kind === 'unknown') return 'unknown'
   if (started.kind === 'absent') return child === 'none' ? 'none' : 'gone'
   try {
-    if (findSupervisor(folderNameOf(folder.key)) !== null) return 'alive'
+    if (findSupervisors(folderNameOf(folder.key)).length > 0) return 'alive'
     // The file is damaged. In another PID namespace only the lock on it shows the supervisor.
     const state = watch.lookAtTorn(folder)
     return state === 'runs' ? 'alive' : state
@@ -104,16 +106,34 @@ function stateOf(
 ): 'alive' | 'gone' | 'unknown' {
   try {
     const state = watch.look(folder, started)
+    // The keeper is gone. The supervisor goes on without it.
+    if (state === 'gone' && findSupervisors(folderNameOf(folder.key)).length > 0) return 'alive'
     return state === 'runs' ? 'alive' : state
   } catch {
     return 'unknown'
   }
 }
 
+/** What runs of a playbook that has lost its supervisor and its keeper, and has not ended as far as its folder knows. */
+function playbookOf(folder: JobFolder, started: Fact<Started>, exit: Fact<Exit>): Fact<readonly number[]> {
+  if (exit.kind === 'present' || (started.kind === 'present' && started.content.by === 'agent')) return ABSENT
+  if (started.kind === 'absent') return ABSENT
+  const playbook = folder.playbook()
+  if (playbook.kind === 'unknown') return playbook
+  // Nobody could say who it is. So everything that carries the marks of the job counts.
+  if (playbook.kind !== 'present') return restOf(folder)
+  try {
+    // One in another PID namespace cannot be seen from here, and not be ended either. Mostly it has ended with its container.
+    return lookAtProcess(playbook.content) === 'runs' ? present([playbook.content.pid]) : ABSENT
+  } catch (error) {
+    return unknown(codeOf(error))
+  }
+}
+
 function restOf(folder: JobFolder): Fact<readonly number[]> {
   try {
-    const supervisor = findSupervisor(folderNameOf(folder.key))
-    const pids = [...(supervisor === null ? [] : [supervisor.pid]), ...markedProcesses(folder.key.runId)]
+    const supervisors = findSupervisors(folderNameOf(folder.key)).map(({ pid }) => pid)
+    const pids = [...supervisors, ...markedProcesses(folder.key.runId)]
     return pids.length === 0 ? ABSENT : present(pids)
   } catch (error) {
     return unknown(codeOf(error))

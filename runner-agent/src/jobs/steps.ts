@@ -4,7 +4,7 @@ import type { Extravars } from '../files/gather.js'
 import { withUploadPaths } from '../files/gather-uploads.js'
 import { OrderRefusedError } from '../playbook/command-line.js'
 import { type PlaybookSettings, writePlan } from '../playbook/plan.js'
-import { endMarkedProcesses, findSupervisor } from '../playbook/process-tree.js'
+import { endMarkedProcesses, findSupervisors } from '../playbook/process-tree.js'
 import { type OpenSecrets, secretsText } from '../playbook/secrets.js'
 import { startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
 import { type ProcessIdentity, signalProcess } from '../host/processes.js'
@@ -66,8 +66,7 @@ export async function askAbort(folder: JobFolder, now: Date): Promise<boolean> {
   const noted = folder.look('abort.json')
   if (noted.kind === 'unknown') throw new UnsureError(`abort.json cannot be looked at: ${noted.code}`)
   if (noted.kind === 'absent') await note(folder, 'abort.json', now)
-  const supervisor = foundSupervisor(folder)
-  return supervisor !== null && signalProcess(supervisor, 'SIGTERM')
+  return supervisorsOf(folder).some((supervisor) => signalProcess(supervisor, 'SIGTERM'))
 }
 
 /**
@@ -86,21 +85,21 @@ export async function forceAbort(
   // the processes are ended all the same.
   await note(folder, 'abort-forced.json', now).catch(() => undefined)
   if (supervisor) {
-    const found = foundSupervisor(folder)
-    if (found !== null) signalProcess(found, 'SIGKILL')
     kill?.()
+    // The keeper comes first: it would start another supervisor.
+    for (const found of supervisorsOf(folder)) signalProcess(found, 'SIGKILL')
   }
   return endMarkedProcesses(folder.key.runId, END_TREE_MS)
 }
 
 /**
- * The supervisor as started.json names it. When that cannot be read, the process that works in the folder. An agent that
- * took the start is no supervisor.
+ * The keeper as started.json names it, and then the processes that work in the folder: the keeper and its supervisor. An
+ * agent that took the start is none of them.
  */
-function foundSupervisor(folder: JobFolder): ProcessIdentity | null {
+function supervisorsOf(folder: JobFolder): ProcessIdentity[] {
   const started = folder.started()
-  if (started.kind === 'present') return started.content.by === 'agent' ? null : started.content
-  return findSupervisor(folderNameOf(folder.key))
+  const keeper = started.kind === 'present' && started.content.by !== 'agent' ? [started.content] : []
+  return [...keeper, ...findSupervisors(folderNameOf(folder.key))]
 }
 
 /** Notes durably that this was asked for. On a full disk the file stays empty: its name alone counts, and takes no block. */

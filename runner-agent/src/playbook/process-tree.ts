@@ -73,18 +73,19 @@ export function markedProcesses(marker: string): number[] {
 }
 
 /**
- * The living supervisor of a job, by its arguments; null when there is none.
+ * The living supervisor and keeper of a job, by their arguments, the oldest first.
  * @param folderName name of the job's folder, wherever that lies
  * @throws the system's error when processes cannot be looked at
  */
-export function findSupervisor(folderName: string): ProcessIdentity | null {
+export function findSupervisors(folderName: string): ProcessIdentity[] {
+  const found: ProcessIdentity[] = []
   for (const pid of otherProcesses()) {
     const words = read(pid, 'cmdline')?.toString('utf8').split('\0') ?? []
     const at = words.findIndex((word) => word.endsWith('/supervisor.py'))
     const identity = at >= 0 && words[at + 1]?.endsWith(`/${folderName}`) ? identifyProcess(pid) : null
-    if (identity !== null) return identity
+    if (identity !== null) found.push(identity)
   }
-  return null
+  return found.sort((one, other) => one.start_ticks - other.start_ticks)
 }
 
 function otherProcesses(): number[] {

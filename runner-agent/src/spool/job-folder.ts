@@ -8,7 +8,7 @@ import {
 } from '@holdfast/protocol'
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { processIdentitySchema } from '../host/processes.js'
+import { type ProcessIdentity, processIdentitySchema } from '../host/processes.js'
 import { type Fact, lookAt, readFact, unknown } from '../host/fact.js'
 import { lookInSecondPlaces, removeFromSecondPlaces, type SecondPlaceFile } from './second-place.js'
 import { ALWAYS_THERE, type SpoolMark } from './spool-mark.js'
@@ -81,6 +81,8 @@ export interface JobFolder {
   claim(): Fact<Claim>
   owner(): Fact<Owner>
   started(): Fact<Started>
+  /** Who ansible-playbook is. */
+  playbook(): Fact<ProcessIdentity>
   exit(): Fact<Exit>
   callback(): Fact<CallbackReport>
   end(): Fact<EndRecord>
@@ -111,6 +113,7 @@ export type JobFileName =
   | 'supervisor.log'
   | 'isolation.json'
   | 'started.json'
+  | 'playbook.json'
   | 'output.log'
   | 'events.jsonl'
   | 'callback.json'
@@ -144,6 +147,7 @@ export function createJobFolder(
     claim: () => readFact(file('claim.json'), claimSchema),
     owner: () => readFact(file('owner.json'), ownerSchema),
     started: () => readFact(file('started.json'), startedSchema),
+    playbook: () => readFact(file('playbook.json'), processIdentitySchema),
     exit: () => readFact(file('exit.json'), exitSchema),
     callback: () => readFact(file('callback.json'), callbackSchema),
     end: () => readFact(file('end.json'), endRecordSchema),

@@ -52,6 +52,20 @@ export function supervisorOf(product: Product, jobId: number): Promise<number> {
   })
 }
 
+/** Kills the keeper and the supervisor of a job. */
+export function killSupervisors(product: Product, jobId: number): void {
+  const folder = spoolFolderOf(product, jobId) ?? ''
+  const found = processesOfFolder(folder).filter((one) => read(String(one), 'cmdline').endsWith(`${folder}\0`))
+  for (const one of found.sort((first, second) => first - second)) process.kill(one, 'SIGKILL')
+}
+
+/** Kills the keeper, the supervisor and the playbook of a job. What else the playbook has started goes on. */
+export function killPlaybook(product: Product, jobId: number): void {
+  killSupervisors(product, jobId)
+  const record = readFileSync(join(spoolFolderOf(product, jobId) ?? '', 'playbook.json'), 'utf8')
+  process.kill((JSON.parse(record) as { pid: number }).pid, 'SIGKILL')
+}
+
 /** Where a job is on its way to its runner: `queued`, `offered`, `claimed`, `done`. */
 export async function dispatchOf(product: Product, jobId: number): Promise<string> {
   return (await jobRow(product, jobId)).dispatch

@@ -26,7 +26,7 @@ const LOST: JobFacts = {
   forced: ABSENT,
   exit: ABSENT,
   claim: unknown('it was not looked at'),
-  rest: unknown('it was not looked at'),
+  rest: ABSENT,
   waitsFor: null,
 }
 const RUNNING: JobFacts = { ...LOST, supervisor: 'alive' }
@@ -76,6 +76,10 @@ test.each<Case>([
   ['not when its folder was another one before', LOST, { before: copy }, waits],
   ['not when its exit was torn only now', { ...LOST, exit: TORN }, { before: LOST }, waits],
   ['a torn end is none', { ...LOST, end: TORN }, {}, lost({ cause: 'supervisor_lost' })],
+  ['its playbook runs on', { ...LOST, rest: present([7]) }, {}, waits],
+  ['its playbook ran before', LOST, { before: { ...LOST, rest: present([7]) } }, waits],
+  ['its playbook cannot be looked at', { ...LOST, rest: unknown('EMFILE') }, {}, waits],
+  ['its playbook runs on and is to end', { ...LOST, rest: present([7]) }, { abort: abort(0) }, force(true)],
   ['lost with its host', LOST, rebooted, lost({ cause: 'host_rebooted' })],
   ['lost in a copy', copy, {}, lost({ message: expect.stringContaining('is a copy') as string })],
   [
