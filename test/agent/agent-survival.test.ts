@@ -2,7 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { AgentProcess, processesOf, processesThatName, spooledJob, supervisorPid, supervisorsOf } from './agent-process.js'
+import {
+  AgentProcess,
+  processesOf,
+  processesThatName,
+  spooledJob,
+  supervisorPid,
+  supervisorsOf,
+} from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
 import { FAST_TIMERS } from './fast-timers.js'
 import { leaveTrace, orderOf, play, publish, say, waitFor } from './playbooks.js'

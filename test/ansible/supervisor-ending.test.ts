@@ -223,9 +223,11 @@ describe('a supervisor that is killed', () => {
     ['when all is said about them', 'handover.Handover', 'done', 'after'],
     ['when the program has ended and nobody has noted how', 'supervise', 'write_exit', 'before'],
     ['before it writes the end', 'supervise', 'write_end', 'before'],
-  ])('%s: another one goes on, no byte is lost or doubled, and the end is the real one', async (_, owner, name, when) => {
-    const job = await JobFolder.create({ argv: shell(PRINTING) })
-    job.startBroken(`
+  ])(
+    '%s: another one goes on, no byte is lost or doubled, and the end is the real one',
+    async (_, owner, name, when) => {
+      const job = await JobFolder.create({ argv: shell(PRINTING) })
+      job.startBroken(`
 import os
 from holdfast_job import handover, supervise
 real = ${owner}.${name}
@@ -242,10 +244,11 @@ def dying(*arguments, **more):
     die_once()
     return result
 ${owner}.${name} = dying`)
-    expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 4, message: null })
-    expect(await exists(`${job.path}.killed`)).toBe(true)
-    expect(await job.output()).toBe(PRINTED)
-  })
+      expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 4, message: null })
+      expect(await exists(`${job.path}.killed`)).toBe(true)
+      expect(await job.output()).toBe(PRINTED)
+    },
+  )
 
   it('hides secrets that come in two parts, before and after it is killed', async () => {
     const script = 'printf "the word is swor"; touch ready; while [ ! -e gate ]; do sleep 0.02; done; echo "dfish!"'

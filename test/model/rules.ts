@@ -9,7 +9,10 @@ export function brokenRules({ truth, row, host }: World): string[] {
   rule(truth.starts <= 1, 'the playbook was started twice')
   rule(truth.ends <= 1, 'the end was written twice')
   // Otherwise only a restart of the host ends it.
-  rule(playbook !== 'killed' || truth.wasAsked || host.boot === 'second', 'a playbook was ended and nobody had asked for it')
+  rule(
+    playbook !== 'killed' || truth.wasAsked || host.boot === 'second',
+    'a playbook was ended and nobody had asked for it',
+  )
   const cause = marks.end?.cause
   rule(cause !== 'exited' || playbook === 'ended', 'the end says that the playbook ended, and it did not')
   rule(cause !== 'aborted' || truth.wasAsked, 'the end says aborted, and nobody had asked for it')

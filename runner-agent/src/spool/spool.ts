@@ -188,7 +188,10 @@ class SpoolFolder implements Spool {
     // An adopted job is asked for by its new number.
     if (number !== folder.key.jobId) await this.#note({ ...folder.key, jobId: number }, end)
     try {
-      if (await this.#kept.keep(folder, end)) return
+      if (await this.#kept.keep(folder, end)) {
+        await folder.second.remove()
+        return
+      }
     } catch (error) {
       this.#log.warn({ job: folder.key.jobId, error }, 'an ended run cannot be kept for a while; it is removed')
     }
