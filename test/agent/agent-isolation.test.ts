@@ -42,7 +42,7 @@ const printed = async ({ controlPlane }: IsolatedSetting, job: StoredJob, text: 
 }
 
 describe('jobs with users of their own', () => {
-  test('output, events and secrets are exact, also when the agent is killed and stopped in the middle', async () => {
+  test('output, events and secrets are exact, also when supervisor and agent are killed in the middle', async () => {
     const setting = await createIsolatedSetting(FIRST_JOB_USER + 8)
     // As a unit with UMask=0077 starts it. Playbooks have the usual one.
     const agent = await setting.joinIsolated({}, ['sh', '-c', 'umask 077; exec "$@"', 'sh'])
@@ -71,6 +71,8 @@ describe('jobs with users of their own', () => {
     await waitUntil('its events come while it runs', () =>
       setting.controlPlane.stored(job, 'events').includes(`I am <${FIRST_JOB_USER + 8}:`),
     )
+    // The next supervisor numbers the events that follow.
+    process.kill(supervisorsOf(setting.statePath)[1] ?? 0, 'SIGKILL')
     await agent.kill()
     const second = await setting.joinIsolated({ RTE_DRAIN_SECONDS: '0' })
     second.signal('SIGTERM')

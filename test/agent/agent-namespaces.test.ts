@@ -7,6 +7,7 @@ import { processesOf, processesThatName } from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
 import { orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd, type Setting } from './setting.js'
+import { tryKill } from '../support/processes-of-folder.js'
 import { waitUntil } from './waiting.js'
 
 /**
@@ -58,7 +59,7 @@ test.skipIf(why !== null)(`an agent in another container ends no playbook that i
   const second = await setting.join({}, CONTAINER)
   await second.logged('jobs taken up from the spool')
   // A supervisor that is killed lets go of the lock on its mark.
-  for (const pid of processesOfJob(statePath, lost)) process.kill(pid, 'SIGKILL')
+  for (const pid of processesOfJob(statePath, lost)) tryKill(pid)
   expect(await exactEnd(controlPlane, lost)).toMatchObject({ cause: 'supervisor_lost' })
   expect([lasting.end, torn.end]).toEqual([null, null])
   writeFileSync(join(folder, 'go'), '')

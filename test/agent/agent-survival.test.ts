@@ -16,6 +16,7 @@ import { leaveTrace, orderOf, play, publish, say, waitFor } from './playbooks.js
 import { createSetting, exactEnd, type Setting } from './setting.js'
 import { waitUntil } from './waiting.js'
 import { covers } from '../interface/covers.js'
+import { tryKill } from '../support/processes-of-folder.js'
 import { fingerprintOfService, newServiceIdentity } from '../support/service-identity.js'
 
 /** A job that prints, waits for the file `go`, and prints again; it leaves one line in `trace` for each run. */
@@ -207,7 +208,7 @@ describe('the agent is killed', () => {
     const job = offerWaiting(setting)
     await printed(setting, job, 'before')
     await agent.kill()
-    for (const pid of [...supervisorsOf(statePath), ...processesOf(job.order.run_id)]) process.kill(pid, 'SIGKILL')
+    for (const pid of [...supervisorsOf(statePath), ...processesOf(job.order.run_id)]) tryKill(pid)
     await setting.join()
     const end = await exactEnd(controlPlane, job)
     expect(end).toMatchObject({ cause: 'supervisor_lost', exit_code: null, aborted: false })
@@ -223,7 +224,7 @@ test('what looks lost from here is not judged while the control plane does not a
   const job = offerWaiting(setting)
   await printed(setting, job, 'before')
   await first.kill()
-  for (const pid of [...supervisorsOf(statePath), ...processesOf(job.order.run_id)]) process.kill(pid, 'SIGKILL')
+  for (const pid of [...supervisorsOf(statePath), ...processesOf(job.order.run_id)]) tryKill(pid)
   // As of a second agent on a copy of the folder, where the playbook of the first one looks lost.
   controlPlane.refuse = 'clone'
   const second = setting.start()

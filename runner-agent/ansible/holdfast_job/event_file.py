@@ -58,6 +58,27 @@ class EventFile(EventClock):
         self.finished = False
         self.report()
 
+    def state(self):
+        """What another process needs to go on with the file, as plain values."""
+        at = self._state
+        told = (self.errors, self.dropped, self.finished, self.ansible_version, self.callback_pid)
+        return (at.end, at.lines, at.events, at.is_torn), told
+
+    def restore(self, state):
+        """Goes on from a state of before, or from the beginning. What the file has beyond that is to be adopted."""
+        where, told = state or ((0, 0, 0, False), None)
+        self._state = _State(*where)
+        self._goal = self._state.end
+        if told is not None:
+            self.errors, self.dropped, self.finished, self.ansible_version, self.callback_pid = told
+
+    def adopt(self, line):
+        """Like `append`, for a line that is in the file already. Returns its number."""
+        at = self._state
+        self._goal = goal = at.end + len(line)
+        self._state = _State(goal, at.lines + 1, at.events + 1, False)
+        return at.lines + 1
+
     def write(self, event):
         """Numbers the event and appends its line with one write. Returns its number, or None when the disk did not take it."""
         event["order"] = self.next_order()

@@ -21,8 +21,11 @@ _REPORT_BYTES = 4096
 class EventRelay:
     """Copies events from the pipe into the file. It never raises because of what comes, and it never waits."""
 
-    def __init__(self, pipe, events_path, report_path):
+    def __init__(self, pipe, events_path, report_path, handover=None):
+        """`handover`: reads the pipe so that another supervisor can go on (handover.py)."""
         self._pipe = pipe
+        self._handover = handover
+        self._written = b""
         self._paths = events_path, report_path
         self._rest = b""
         self._is_skipping = False
@@ -40,9 +43,31 @@ class EventRelay:
                 return False
             self._events()
         try:
-            piece = os.read(self._pipe, _READ_BYTES)
+            piece = self._handover.take() if self._handover is not None else os.read(self._pipe, _READ_BYTES)
         except BlockingIOError:
             return False
+        self._use(piece)
+        return True
+
+    def resume(self):
+        """Goes on after a killed supervisor. Lines of its last piece that are in the file already are not written again."""
+        known, piece = self._handover.resume()
+        file_state = None
+        if known is not None:
+            self._rest, self._is_skipping, self._told_dropped, file_state = known
+        if file_state is None and not piece:
+            return
+        events = self._events()
+        events.restore(file_state)
+        with open(self._paths[0], "rb") as file:
+            file.seek(0 if file_state is None else file_state[0][0])
+            self._written = file.read()
+        if piece:
+            self._use(piece)
+        self._written = b""
+        events.report()
+
+    def _use(self, piece):
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             if self._is_skipping:
@@ -54,7 +79,9 @@ class EventRelay:
                 self._drop()
             self._rest, self._is_skipping = b"", True
         self._report()
-        return True
+        if self._handover is not None:
+            file_state = None if self._file is None else self._file.state()
+            self._handover.done((self._rest, self._is_skipping, self._told_dropped, file_state))
 
     def _is_readable(self):
         poll = select.poll()
@@ -84,6 +111,9 @@ class EventRelay:
         numbered = b'%s%d,%s' % (_ORDER, events.next_order(), rest)
         if len(numbered) > LINE_BYTES:
             self._drop()
+        elif self._written.startswith(numbered):
+            self._written = self._written[len(numbered) :]
+            events.adopt(numbered)
         else:
             events.append(numbered)
 

@@ -10,7 +10,7 @@ import time
 
 from holdfast_job.board import Board
 from holdfast_job.job import iso_now
-from holdfast_job.started_record import share_lock
+from holdfast_job.started_record import lock
 from holdfast_job.transient_errors import TRANSIENT_AT_SPAWN, complain, retry_transient
 
 try:
@@ -136,7 +136,7 @@ def _become_supervisor(job):
         os.setsid()
     except OSError:
         pass
-    share_lock(job.started_fd)
+    lock(job.started_fd, 1)
 
 
 def _send(pid, number):

@@ -1,7 +1,6 @@
 """started.json: whoever creates it is the only one that may start the playbook of the job."""
 
 import errno
-import fcntl
 import os
 
 from holdfast_job.job import iso_now
@@ -31,12 +30,12 @@ def claim_start(job):
 
 def _write_start(job, path):
     """Returns the open file, which is locked. What was written before an error is removed."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         text = '{"pid":%d,%s,"locked":%s,"inode":"%d","time":"%s"}\n' % (
             os.getpid(),
             _name_of("self"),
-            "true" if share_lock(descriptor) else "false",
+            "true" if lock(descriptor, 0) else "false",
             os.fstat(job.folder_fd).st_ino,
             iso_now(),
         )
@@ -97,13 +96,14 @@ def _pid_namespace():
         return ""
 
 
-def share_lock(descriptor):
-    """A lock of this process, which its children do not have. Keeper and supervisor each have it, so it is a shared one.
+def lock(descriptor, place):
+    """A lock of this process, which its children do not have. The keeper locks the first byte, its supervisor the second one.
 
     Returns False on a file system without locks. That is no reason not to start.
     """
     try:
-        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        os.lseek(descriptor, place, os.SEEK_SET)
+        os.lockf(descriptor, os.F_TLOCK, 1)
         return True
     except OSError:
         return False

@@ -99,6 +99,8 @@ class Run:
         self._log.restore(known)
         if piece:
             self._use(piece)
+        if self._relay is not None:
+            self._relay.resume()
         self._reap()
         self._look_for_abort()
 
@@ -190,7 +192,8 @@ class Run:
 
         self._events_pipe = self._job.isolation.events_pipe
         _widen(self._events_pipe)
-        self._relay = EventRelay(self._events_pipe, self._job.path("events.jsonl"), self._job.path("callback.json"))
+        paths = self._job.path("events.jsonl"), self._job.path("callback.json")
+        self._relay = EventRelay(self._events_pipe, *paths, Handover(self._job, 1, self._events_pipe))
         self._poller.register(self._events_pipe, select.POLLIN)
 
     def _gather(self):
