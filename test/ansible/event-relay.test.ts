@@ -21,6 +21,43 @@ for piece in json.load(sys.stdin):
 relay.finish()
 `
 
+/** Half of the events come, the relay is killed at one of them, and another one goes on with the rest. */
+const KILLED = `
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from holdfast_job import event_file, event_relay
+from holdfast_job.board import Board
+from holdfast_job.handover import Handover
+folder, at, when = sys.argv[2], int(sys.argv[3]), sys.argv[4]
+class Job: board, spare_pipes = Board(), [os.pipe(), os.pipe()]
+reader, writer = os.pipe()
+os.set_blocking(reader, False)
+text = sys.stdin.buffer.read()
+os.write(writer, text[:20000])
+def relay():
+    return event_relay.EventRelay(reader, folder + "/events.jsonl", folder + "/callback.json", Handover(Job, 1, reader))
+real, count = event_file.EventFile.append, 0
+def dying(file, line):
+    global count
+    count += 1
+    if count == at and when == "before": os.kill(os.getpid(), 9)
+    result = real(file, line)
+    if count == at: os.kill(os.getpid(), 9)
+    return result
+first = os.fork()
+if first == 0:
+    event_file.EventFile.append = dying
+    killed = relay()
+    while killed.take(): pass
+    os._exit(0)
+assert os.waitpid(first, 0)[1] == 9
+second = relay()
+second.resume()
+os.write(writer, text[20000:])
+while second.take(): pass
+second.finish()
+`
+
 /** Sends pieces through the pipe as a playbook could. @returns what is in the two files afterwards */
 async function relayed(...pieces: string[]): Promise<{ lines: string[]; report: Record<string, unknown> | null }> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-relay-'))
@@ -37,6 +74,22 @@ async function relayed(...pieces: string[]): Promise<{ lines: string[]; report: 
 const event = (order: number | string, more = ''): string => `{"order":${order},"type":"x"${more}}\n`
 
 describe('events of a playbook with a user of its own', () => {
+  it.each([
+    [1, 'before'],
+    [1, 'after'],
+    [150, 'before'],
+    [150, 'after'],
+  ])('are exact when the supervisor is killed at event %d, %s it is written', async (at, when) => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-relay-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const lines = Array.from({ length: 400 }, (_, index) => event(index + 1, `,"task":"${'y'.repeat(index % 60)}"`))
+    const given = [agentFolder, folder, String(at), when]
+    await execa(python, ['-I', '-S', '-c', KILLED, ...given], { input: lines.join('') })
+    expect(await readFile(join(folder, 'events.jsonl'), 'utf8')).toBe(lines.join(''))
+    const report = await readFile(join(folder, 'callback.json'), 'utf8')
+    expect(JSON.parse(report)).toMatchObject({ events: 400, dropped: 0, errors: 0 })
+  })
+
   it('are numbered by their lines, whatever numbers they say', async () => {
     const { lines, report } = await relayed(event(1), event(2) + event(2), event(9), event('007'))
     expect(lines).toEqual([1, 2, 3, 4, 5].map((order) => event(order).trimEnd()))

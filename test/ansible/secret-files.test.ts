@@ -56,6 +56,7 @@ READERS = []
 class Job:
     def __init__(self, folder, pipes=(), in_memory=(), isolation=None):
         self.folder, self.isolation, self.ansible_pid, self.orders = folder, isolation, None, {}
+        self.keeper_pid = None
         self.secrets = {"pipes": dict(pipes), "files": dict(in_memory)}
     def path(self, name): return self.folder + "/" + name
 

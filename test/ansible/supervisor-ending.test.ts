@@ -309,6 +309,13 @@ describe('the start of a job', () => {
     expect(started['start_ticks']).toBeGreaterThan(0)
   })
 
+  it('lets the kernel end the program rather than its supervisor when no memory is left', async () => {
+    const job = await JobFolder.create({ argv: shell('cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj') })
+    await job.run()
+    const [ofProgram = 0, ofSupervisor = 0] = (await job.output()).split('\n').map(Number)
+    expect(ofProgram).toBeGreaterThan(ofSupervisor)
+  })
+
   it('gives the program its own environment, no input, no foreign descriptors and default signals', async () => {
     const blocking =
       'import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGCHLD)); ' +
