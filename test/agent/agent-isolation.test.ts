@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { fingerprintOf, type JobOrder, sealSecrets } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { FIRST_JOB_USER } from '../support/job-users.js'
-import { playbookPid, supervisorsOf } from './agent-process.js'
+import { killOne, playbookPid, supervisorsOf } from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
 import { createIsolatedSetting, type IsolatedSetting, nothingRunsOf, processesOfUsers } from './isolated-setting.js'
 import { unprivilegedAgent } from './isolated-setting.js'
@@ -72,7 +72,7 @@ describe('jobs with users of their own', () => {
       setting.controlPlane.stored(job, 'events').includes(`I am <${FIRST_JOB_USER + 8}:`),
     )
     // The next supervisor numbers the events that follow.
-    process.kill(supervisorsOf(setting.statePath)[1] ?? 0, 'SIGKILL')
+    killOne(setting.statePath, 'supervisor')
     await agent.kill()
     const second = await setting.joinIsolated({ RTE_DRAIN_SECONDS: '0' })
     second.signal('SIGTERM')

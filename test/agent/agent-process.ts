@@ -131,6 +131,13 @@ export function supervisorsOf(statePath: string): number[] {
   return processesWith('cmdline', `${folder}\0`).sort((one, other) => one - other)
 }
 
+/** Kills one of the two, which must be there. */
+export function killOne(statePath: string, which: 'keeper' | 'supervisor'): void {
+  const [keeper, supervisor] = supervisorsOf(statePath)
+  if (keeper === undefined || supervisor === undefined) throw new Error('keeper and supervisor are not both there')
+  process.kill(which === 'keeper' ? keeper : supervisor, 'SIGKILL')
+}
+
 /** The pid of the playbook of the one job in the spool, which has started. */
 export function playbookPid(statePath: string): number {
   const text = readFileSync(join(spooledJob(statePath) ?? '', 'playbook.json'), 'utf8')

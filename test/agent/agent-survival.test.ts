@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   AgentProcess,
+  killOne,
   processesOf,
   processesThatName,
   spooledJob,
@@ -290,10 +291,9 @@ describe('the supervisor is killed', () => {
       const agent = await setting.join()
       const job = offerWaiting(setting)
       await printed(setting, job, 'before')
-      const [keeper = 0, supervisor = 0] = supervisorsOf(statePath)
-      expect(keeper).toBe(supervisorPid(statePath))
+      expect(supervisorsOf(statePath)[0]).toBe(supervisorPid(statePath))
       await agent.kill()
-      process.kill(which === 'keeper' ? keeper : supervisor, 'SIGKILL')
+      killOne(statePath, which)
       const second = await setting.join()
       await second.logged('job found again')
       letGo(setting)

@@ -141,6 +141,13 @@ export class JobFolder {
     return processesNaming(this.path)
   }
 
+  /** The pid of the supervisor that the keeper watches over. */
+  async supervisorBesideKeeper(): Promise<number> {
+    const [, supervisor] = await this.supervisors()
+    if (supervisor === undefined) throw new Error('no supervisor is there beside its keeper')
+    return supervisor
+  }
+
   get supervisorPid(): number {
     const pid = this.process?.pid
     if (pid === undefined) throw new Error('the supervisor was not started')

@@ -5,7 +5,7 @@ import { processesOfFolder } from '../support/processes-of-folder.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { hasEndOnRunner } from './kit/jobs.js'
-import { spoolFolderOf, supervisorOf } from './kit/leftovers.js'
+import { killSupervisors, spoolFolderOf, supervisorOf, waitForStopped } from './kit/leftovers.js'
 import type { SyntheticTruth } from './kit/load.js'
 import { type FaultCode, PROGRAMS } from './kit/preload/faults.js'
 import { expectExactly } from './kit/stored.js'
@@ -150,22 +150,24 @@ test('a state folder that is moved while the agent is stopped and a playbook run
   await chaos.product.waitForRunner()
 })
 
-test('a supervisor that is killed between the end of ansible and end.json: the job has its real status', async () => {
+test('supervisor and keeper killed between the end of ansible and end.json: the job has its real status', async () => {
   const job = await launchAtGate()
   // The supervisor also opens this file when it begins to follow the playbook, before it opens `exit-reserve`.
   await waitFor('the space for the end to be reserved', () =>
     existsSync(join(spoolFolderOf(chaos.product, job.jobId) ?? '', 'exit-reserve')),
   )
   const path = `*/${job.jobId}-*/reserve`
-  const fault = chaos.faults.arm({ operation: 'open-write', program: PROGRAMS.supervisor, path, action: 'kill-before' })
+  const fault = chaos.faults.arm({ operation: 'open-write', program: PROGRAMS.supervisor, path, action: 'stop-before' })
   // The path of the supervisor is by its open folder.
   const byFolder = chaos.faults.arm({
     operation: 'open-write',
     program: PROGRAMS.supervisor,
     path: '/proc/self/fd/*/reserve',
-    action: 'kill-before',
+    action: 'stop-before',
   })
   job.truth.openGate(10)
+  await waitForStopped(chaos.product)
+  killSupervisors(chaos.product, job.jobId)
   const ended = await chaos.product.waitForEnd(job.jobId)
   expect(fault.wasMet() || byFolder.wasMet()).toBe(true)
   expect(ended).toMatchObject({ status: 'success', status_reason: null })
