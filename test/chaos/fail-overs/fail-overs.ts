@@ -26,7 +26,23 @@ interface JobRecord {
   readonly status: string
   readonly status_reason: string | null
   readonly detail: string | null
-  readonly extravars: { readonly load?: { readonly name?: string } }
+  readonly run_id: string
+}
+
+/** The names of the launches by their runs. A list does not have them, and a job never changes its own. */
+class LaunchNames {
+  readonly #names = new Map<string, string>()
+
+  async of(product: ChaosProduct['product'], { id, run_id: run }: JobRecord): Promise<string> {
+    const known = this.#names.get(run)
+    if (known !== undefined) return known
+    const path = `/job/${id}?output=false`
+    const job = await product.admin.get<{ run_id: string; extravars: { load?: { name?: string } } }>(path)
+    if (job.run_id !== run) throw new Error(`job ${id} is another run now`)
+    const name = job.extravars.load?.name ?? ''
+    this.#names.set(run, name)
+    return name
+  }
 }
 
 /** What came of all jobs. */
@@ -99,7 +115,8 @@ async function playOne(
   stop.abort()
   await launching
   await product.waitForRunner()
-  for (const launch of launches) await judge(chaos, launch, sums, say)
+  const names = new LaunchNames()
+  for (const launch of launches) await judge(chaos, launch, names, sums, say)
 }
 
 /** Keeps so many jobs running. A launch that gets no answer may have happened or not; its truth tells. */
@@ -120,7 +137,13 @@ async function launchUntil(chaos: ChaosProduct, chance: Chance, launches: Launch
 }
 
 /** Waits for the real end of a launch, wherever its run is found, and compares it. */
-async function judge(chaos: ChaosProduct, launch: Launch, sums: Sums, say: (line: string) => void): Promise<void> {
+async function judge(
+  chaos: ChaosProduct,
+  launch: Launch,
+  names: LaunchNames,
+  sums: Sums,
+  say: (line: string) => void,
+): Promise<void> {
   const { product } = chaos
   const { truth, exitCode, jobId } = launch
   const wrong = (what: string): void => {
@@ -129,10 +152,9 @@ async function judge(chaos: ChaosProduct, launch: Launch, sums: Sums, say: (line
   }
   const found = async (): Promise<JobRecord[]> => {
     const { records } = await product.admin.get<{ records: JobRecord[] }>('/job?records=150')
-    const jobs = await Promise.all(
-      records.map(({ id }) => product.admin.get<JobRecord>(`/job/${id}?output=false`).catch(() => null)),
-    )
-    return jobs.filter((job): job is JobRecord => job?.extravars.load?.name === truth.name)
+    const jobs: JobRecord[] = []
+    for (const job of records) if ((await names.of(product, job)) === truth.name) jobs.push(job)
+    return jobs
   }
   if (truth.starts() === 0 && (await found()).length === 0) {
     sums.untaken += 1
