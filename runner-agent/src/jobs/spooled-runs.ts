@@ -6,6 +6,9 @@ import { JobRun, type JobRunServices } from './job-run.js'
 import type { Ownership } from './ownership.js'
 import type { Session } from './session.js'
 
+/** Most runs in one list: so many fit into one message. The newest of those that are kept come into it. */
+const MAX_LISTED = 5_500
+
 /** What the runs of the spool need. */
 export interface SpooledRunsDependencies extends Omit<JobRunServices, 'giveUp'> {
   /** Removes what is left of the container of a run; null or absent: there are none. It never fails. */
@@ -145,7 +148,8 @@ export class SpooledRuns {
       const listed = { ...refOfKey(run.folder.key), ...run.replica.lengths(), ended: run.state === 'ended' }
       return service === null ? listed : { ...listed, service }
     })
-    const kept = spool.kept().filter(({ folder }) => ownership.foreignService(folder) === null)
+    const own = spool.kept().filter(({ folder }) => ownership.foreignService(folder) === null)
+    const kept = own.slice(-Math.max(1, MAX_LISTED - jobs.length))
     return [
       ...jobs,
       ...kept.map(({ folder: { key }, output, events }) => ({ ...refOfKey(key), output, events, ended: true })),

@@ -6,7 +6,7 @@ import { createJobFolder, folderNameOf, type JobFileName, type JobFolder, type J
 import type { PastRuns } from './past-runs.js'
 import type { Trash } from './trash.js'
 
-/** Most runs that are kept: together with the jobs of a full spool they still fit into one list. */
+/** Most runs that are kept. Each list of jobs names them. */
 const MAX_RUNS = 2_000
 /** Between two looks at the age of kept runs and at the room on the disk, in milliseconds. */
 const LOOK_EVERY_MS = 2_000
