@@ -94,15 +94,24 @@ describe('replication', () => {
     expect(controlPlane.inventories.at(-1)?.jobs).toMatchObject([{ job_id: job.order.job_id }])
   })
 
-  test('a job whose end is stored is removed, and the next connection does not list it', async () => {
-    const { controlPlane, statePath, join: joinApp } = await createSetting()
-    await joinApp()
-    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('hello')) })))
-    await exactEnd(controlPlane, job)
-    await waitUntil('its folder is gone', () => spooledJob(statePath) === null)
+  test('a job whose end is stored leaves the spool, is listed, and is sent again to whoever forgot its claim', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    await setting.join()
+    const job = offerWaiting(setting)
+    letGo(setting)
+    const { text } = await exactEnd(controlPlane, job)
+    await waitUntil('it has left the spool', () => spooledJob(statePath) === null)
     controlPlane.cut()
     const inventory = await waitUntil('the spool is told again', () => controlPlane.inventories[1])
-    expect(inventory.jobs).toEqual([])
+    const { job_id, run_id } = job.order
+    expect(inventory.jobs).toMatchObject([{ job_id, run_id, ended: true }])
+    // The database went back to before the claim, while the connection goes on. The job may have another number now.
+    controlPlane.jobs.delete(job_id)
+    const again = controlPlane.offer({ ...job.order, job_id: job_id + 7 })
+    expect((await exactEnd(controlPlane, again)).text).toBe(text)
+    expect([again.claims, again.refusals]).toEqual([1, []])
+    expect(traces(setting)).toBe('run\n')
   })
 
   test('a connection that breaks around every claim: each job runs once and ends exactly', async () => {

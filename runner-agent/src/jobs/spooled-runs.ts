@@ -1,7 +1,7 @@
 import type { SpooledJob } from '@holdfast/protocol'
-import type { JobFolder } from '../spool/job-folder.js'
+import type { JobFolder, JobKey } from '../spool/job-folder.js'
 import type { Spool } from '../spool/spool.js'
-import { type JobRef, keyOfRef, refOfKey } from './job-refs.js'
+import { type JobRef, refOfKey } from './job-refs.js'
 import { JobRun, type JobRunServices } from './job-run.js'
 import type { Ownership } from './ownership.js'
 import type { Session } from './session.js'
@@ -158,13 +158,26 @@ export class SpooledRuns {
 
   /** A kept run becomes a job of the spool again, because the control plane lacks something of it. */
   async takeBack(ref: JobRef): Promise<JobRun | null> {
-    const folder = await this.#deps.spool.giveBack(keyOfRef(ref))
-    if (folder === null) return null
-    this.#deps.log.warn({ job: ref.job_id, run: ref.run_id }, 'the control plane lacks an ended job; it is sent again')
+    const { spool, log, changed } = this.#deps
+    const key = this.#keptKey(ref)
+    const folder = key && (await spool.giveBack(key))
+    if (!folder) return null
+    log.warn({ job: ref.job_id, run: ref.run_id }, 'the control plane lacks an ended job; it is sent again')
     const run = this.add(folder)
     run.begin()
-    this.#deps.changed()
+    changed()
     return run
+  }
+
+  /** A person wants nothing to be left of a kept run. */
+  async dropKept(ref: JobRef): Promise<void> {
+    const key = this.#keptKey(ref)
+    if (key) await this.#deps.spool.trash({ key })
+  }
+
+  /** A run is known by its id: the control plane may give another number to it. */
+  #keptKey({ run_id: runId }: JobRef): JobKey | null {
+    return this.#deps.spool.kept().find(({ folder }) => folder.key.runId === runId)?.folder.key ?? null
   }
 
   /** Lets go of all jobs: they run on, and their folders stay. */

@@ -44,6 +44,7 @@ export class WorkMessages {
       case 'offer':
         // An offer may come again. A job is claimed once, and the answer is the same each time.
         if (runs.find(message.order)) at.send({ type: 'claimed', ...refOfKey(keyOfRef(message.order)) })
+        else if (this.#isKept(message.order)) this.#claimKept(at, message.order)
         else intake.offer(message.order, at)
         return
       case 'blob_gone':
@@ -91,6 +92,11 @@ export class WorkMessages {
   #recall(at: Session, ref: JobRef): void {
     const { spool, log } = this.#deps
     const key = keyOfRef(ref)
+    // All of it is here. The next list names it.
+    if (this.#isKept(ref)) {
+      this.#takeBack(at, ref, () => at.reconnect('the control plane misses a job that is kept here'))
+      return
+    }
     try {
       const known = spool.isPast(key)
       at.send({ type: 'recalled', ...refOfKey(key), known, record: known ? spool.endOf(key) : null })
@@ -108,19 +114,40 @@ export class WorkMessages {
     else this.#resumeKept(at, job)
   }
 
+  #isKept({ run_id: runId }: Pick<JobRef, 'run_id'>): boolean {
+    return this.#deps.spool.kept().some(({ folder }) => folder.key.runId === runId)
+  }
+
   /** The control plane answers about a run that is kept. */
   #resumeKept(at: Session, job: ResumedJob): void {
-    const { runs, spool, isCurrent, log } = this.#deps
-    const key = keyOfRef(job)
-    if (job.verdict === 'stored' || !spool.kept().some(({ folder }) => folder.key.runId === key.runId)) return
-    const done =
-      job.verdict === 'forget'
-        ? spool.trash({ key })
-        : runs.takeBack(job).then((run) => {
-            if (run && isCurrent(at)) this.#goOn(at, run, job)
-          })
+    if (job.verdict === 'stored' || !this.#isKept(job)) return
+    if (job.verdict === 'forget') this.#withKept(at, job, this.#deps.runs.dropKept(job))
+    else this.#takeBack(at, job, (run) => this.#goOn(at, run, job))
+  }
+
+  /** The control plane offers a run of which it has forgotten that it ended. All of it is here, so it is claimed. */
+  #claimKept(at: Session, ref: JobRef): void {
+    this.#takeBack(at, ref, (run) => {
+      run.replica.number = ref.job_id
+      run.replica.resume({ output: 0, events: 0 })
+      at.send({ type: 'claimed', ...refOfKey(keyOfRef(ref)) })
+      at.attach(run)
+    })
+  }
+
+  /** A kept run goes back into the spool. @param next what follows, when the connection is still the same */
+  #takeBack(at: Session, ref: JobRef, next: (run: JobRun) => void): void {
+    const { runs, isCurrent } = this.#deps
+    const taking = runs.takeBack(ref).then((run) => {
+      if (run && isCurrent(at)) next(run)
+    })
+    this.#withKept(at, ref, taking)
+  }
+
+  #withKept(at: Session, { job_id: job }: JobRef, done: Promise<void>): void {
+    const { isCurrent, log } = this.#deps
     done.catch((error: unknown) => {
-      log.error({ job: job.job_id, error }, 'an ended job that is kept cannot be sent again now; tried again')
+      log.error({ job, error }, 'an ended job that is kept cannot be sent again now; tried again')
       if (isCurrent(at)) at.reconnect('an ended job that is kept cannot be sent again now')
     })
   }
