@@ -135,7 +135,7 @@ describe.skipIf(!isRoot)('a script of the packages', () => {
       ${among
         .map(
           ({ pid, group }) =>
-            `mkdir /proc/${pid}; echo '${group}' >/proc/${pid}/cgroup; printf 'python3\\0ansible/supervisor.py\\0' >/proc/${pid}/cmdline`,
+            `mkdir /proc/${pid}; echo '${group}' >/proc/${pid}/cgroup; printf 'python3\\0/runtime/supervisor.py\\0/jobs/${pid}\\0' >/proc/${pid}/cmdline`,
         )
         .join('\n')}
       HOLDFAST_REMOVE=${force} sh ${script('runner/prerm')} remove 2>&1 || true

@@ -128,7 +128,7 @@ describe.skipIf(reason !== null)('the packages', () => {
     await hands.waitForOutput(id, 'runs as <')
     await machine.get(`HOLDFAST_REMOVE=force dpkg --remove holdfast-runner
       rm -r /etc/systemd/system/holdfast-runner.service.d`)
-    expect((await machine.run("pgrep -f 'ansible/supervisor|ansible-playbook'")).stdout).toBe('')
+    expect((await machine.run("pgrep -f 'supervisor[.]py|ansible-playbook'")).stdout).toBe('')
   })
 
   it('leave nothing after a purge', async () => {
