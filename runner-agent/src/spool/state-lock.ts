@@ -9,7 +9,7 @@ import * as v from 'valibot'
 import { identifyProcess, lookAtProcess, processIdentitySchema } from '../host/processes.js'
 import { createDurably, writeDurably } from '@holdfast/host/durable'
 import { isErrno } from '@holdfast/host/system-errors'
-import { folderMarkOf, folderMarkSchema, isOtherFolder } from './folder-mark.js'
+import { type FolderMark, folderMarkOf, folderMarkSchema, isOtherFolder } from './folder-mark.js'
 import { type KernelLock, type LockProgram, takeKernelLock } from '../host/kernel-lock.js'
 
 /**
@@ -48,7 +48,7 @@ const holderSchema = v.object({
   /** The host name of the holder; in a container it is the container's name. */
   host: v.string(),
   instance: v.string(),
-  /** The folder in which this file was made: in a copy it is another one. */
+  /** The mark of the folder in which this file was made: a copy has another one. */
   folder: v.optional(folderMarkSchema),
   /** The folder was a copy already at that time, and no control plane had let the process in. */
   copied: v.optional(v.boolean()),
@@ -118,24 +118,25 @@ type Taken = Pick<StateLock, 'generation' | 'instance' | 'isCopied' | 'letIn' | 
 
 async function nextGeneration(statePath: string, folder: string): Promise<Taken> {
   const instance = randomBytes(16).toString('hex')
+  const mark = await folderMarkOf(folder)
   for (;;) {
     const generations = await listGenerations(folder)
     const newest = generations.at(-1) ?? 0
     const holder = newest === 0 ? null : readHolder(join(folder, String(newest)))
     if (holder !== null && lookAtProcess(holder) === 'runs') throw new StateInUseError(describe(holder), statePath)
-    const copied = isCopyOf(holder, folder)
-    const self = selfIn(folder, instance, copied)
+    const copied = isCopyOf(holder, mark)
+    const self = selfIn(mark, instance, copied)
     try {
       if (await createDurably(join(folder, String(newest + 1)), JSON.stringify(self))) {
         for (const old of generations) await rm(join(folder, String(old)), { force: true })
-        return takenBy(folder, { generation: newest + 1, instance, copied, isKept: true })
+        return takenBy(folder, { generation: newest + 1, instance, mark, copied, isKept: true })
       }
     } catch (error) {
       if (holder === null || !isErrno(error, ...UNWRITABLE)) throw error
       // The process before this one is gone, and nothing can be written. So this process goes on in its place, with its
       // number and its instance, as after a lost connection. A new number could not be stored: the next start would use
       // it again, and would be taken for a copy of this folder.
-      return takenBy(folder, { generation: newest, instance: holder.instance, copied, isKept: false })
+      return takenBy(folder, { generation: newest, instance: holder.instance, mark, copied, isKept: false })
     }
     // Somebody else took this number at the same moment: look again who has it.
   }
@@ -144,12 +145,18 @@ async function nextGeneration(statePath: string, folder: string): Promise<Taken>
 /** @param isKept the file of this process is written */
 function takenBy(
   folder: string,
-  start: { readonly generation: number; readonly instance: string; readonly copied: boolean; readonly isKept: boolean },
+  start: {
+    readonly generation: number
+    readonly instance: string
+    readonly mark: FolderMark | undefined
+    readonly copied: boolean
+    readonly isKept: boolean
+  },
 ): Taken {
-  const { generation, instance } = start
+  const { generation, instance, mark } = start
   let { copied, isKept } = start
   const write = async (): Promise<void> => {
-    await writeDurably(join(folder, String(generation)), JSON.stringify(selfIn(folder, instance, copied)))
+    await writeDurably(join(folder, String(generation)), JSON.stringify(selfIn(mark, instance, copied)))
     isKept = true
   }
   return {
@@ -170,13 +177,14 @@ function takenBy(
   }
 }
 
-function isCopyOf(before: Holder | null, folder: string): boolean {
+function isCopyOf(before: Holder | null, mark: FolderMark | undefined): boolean {
   if (before === null) return false
-  return before.copied === true || (before.folder !== undefined && isOtherFolder(before.folder, folderMarkOf(folder)))
+  if (before.copied === true) return true
+  return before.folder !== undefined && mark !== undefined && isOtherFolder(before.folder, mark)
 }
 
-function selfIn(folder: string, instance: string, copied: boolean): Holder {
-  const self = { ...ownIdentity(), host: hostname(), instance, folder: folderMarkOf(folder) }
+function selfIn(folder: FolderMark | undefined, instance: string, copied: boolean): Holder {
+  const self = { ...ownIdentity(), host: hostname(), instance, folder }
   return copied ? { ...self, copied } : self
 }
 
