@@ -253,9 +253,8 @@ test('a copy of the state folder says so and decides nothing until a control pla
   const first = await setting.join()
   const job = offerWaiting(setting)
   await printed(setting, job, 'before')
-  const supervisor = supervisorPid(statePath) ?? 0
   await first.kill()
-  process.kill(supervisor, 'SIGKILL')
+  for (const pid of [...supervisorsOf(statePath), ...processesOf(job.order.run_id)]) tryKill(pid)
   const copyPath = join(folder, 'copy')
   execFileSync('cp', ['-a', statePath, copyPath])
   const hasEnded = (path: string) => readdirSync(spooledJob(path) ?? '').includes('end.json')

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { killProcessesOfFolder } from '../support/processes-of-folder.js'
 import { USUAL_DATABASE } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
@@ -131,6 +132,7 @@ describe('a state folder that was restored from an older copy', () => {
       await product.agent.stop('SIGKILL')
 
       // Its disk is lost, and what the backup has takes its place.
+      await killProcessesOfFolder(join(product.folder, 'rte-state'))
       const restored = () => startOtherAgent(chaos, { name: 'test-runner', statePath: copy, onOtherHost: true })
       const refused = restored()
       await waitFor('it to be refused', () => refused.said().includes('"reason":"clone"'))

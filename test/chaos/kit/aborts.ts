@@ -34,7 +34,9 @@ export async function startForAborts(): Promise<AbortedProduct> {
   const chaos = await startChaos({ controlPlane: { RTE_LOST_SECONDS: '600' } })
   const { product } = chaos
   // Nothing leaves the spool, so that what the supervisor wrote can be compared after the end.
-  chaos.faults.arm({ operation: 'rename', path: '*/spool/trash/*', action: 'EIO', once: false })
+  for (const place of ['trash', 'kept']) {
+    chaos.faults.arm({ operation: 'rename', path: `*/spool/${place}/*`, action: 'EIO', once: false })
+  }
 
   const abort = (jobId: number): Promise<Answer> => product.admin.request('POST', `/job/${jobId}/abort`)
 
