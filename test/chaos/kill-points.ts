@@ -30,10 +30,10 @@ export const KILL_POINTS: readonly KillPoint[] = [
   at('after the claim, before it is told', 'agent', 'kill-after', 'rename', '*/spool/jobs/*', 'launch', 'emitter'),
   at('after the claim, before the plan', 'agent', 'kill-before', 'rename', '*/supervisor.json', 'launch', 'ansible'),
   at('before the supervisor starts', 'agent', 'kill-before', 'open-write', '*/supervisor.log', 'launch', 'emitter'),
-  at('with the end acknowledged', 'agent', 'kill-before', 'rename', '*/spool/trash/*', 'gate', 'ansible'),
-  at('before the removal', 'agent', 'kill-after', 'rename', '*/spool/trash/*', 'gate', 'emitter'),
-  at('in the removal', 'agent', 'kill-before', 'unlink', '*/spool/trash/*', 'gate', 'emitter'),
-  at('after a first removal', 'agent', 'kill-after', 'unlink', '*/spool/trash/*', 'gate', 'emitter'),
+  at('with the end acknowledged', 'agent', 'kill-before', 'rename', '*/spool/kept/*', 'gate', 'ansible'),
+  at('before the removal', 'agent', 'kill-after', 'rename', '*/spool/kept/*', 'gate', 'emitter'),
+  at('in the removal', 'agent', 'kill-before', 'unlink', '*/spool/kept/*', 'gate', 'emitter'),
+  at('after a first removal', 'agent', 'kill-after', 'unlink', '*/spool/kept/*', 'gate', 'emitter'),
   {
     ...at(
       'before started.json is in place',

@@ -81,9 +81,12 @@ export class KeptRuns {
       const folder = createJobFolder(join(this.#path, name), key)
       const end = folder.end()
       if (end.kind === 'unknown') continue
-      if (end.kind === 'present') this.#add(name, folder, end.content)
       // Without its end a run cannot be told from one that was never kept.
-      else await this.#trash.put(folder)
+      if (end.kind !== 'present') await this.#trash.put(folder)
+      else {
+        this.#add(name, folder, end.content)
+        this.#strip(folder.path)
+      }
     }
   }
 
