@@ -114,6 +114,24 @@ describe('replication', () => {
     expect(traces(setting)).toBe('run\n')
   })
 
+  test('a past run is not called unknown while the disk of the spool is away', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    const agent = await setting.join({ RTE_KEEP_ENDED_MINUTES: '0' })
+    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('hello')) })))
+    await exactEnd(controlPlane, job)
+    await waitUntil('it has left the spool', () => spooledJob(statePath) === null)
+    const { job_id, run_id } = job.order
+    const [spool, away] = [join(statePath, 'spool'), join(statePath, 'away')]
+    renameSync(spool, away)
+    controlPlane.send({ type: 'recall', jobs: [{ job_id, run_id }] })
+    await agent.logged('it cannot be looked up now what became of a job')
+    renameSync(away, spool)
+    controlPlane.send({ type: 'recall', jobs: [{ job_id, run_id }] })
+    await waitUntil('the answer', () => controlPlane.recalled.length > 0)
+    expect(controlPlane.recalled).toMatchObject([{ job_id, run_id, known: true, record: { exit_code: 0 } }])
+  })
+
   test('a connection that breaks around every claim: each job runs once and ends exactly', async () => {
     const { controlPlane, folder, join: joinApp } = await createSetting()
     await joinApp()

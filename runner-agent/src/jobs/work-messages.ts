@@ -93,6 +93,10 @@ export class WorkMessages {
     const { spool, log } = this.#deps
     const key = keyOfRef(ref)
     // All of it is here. The next list names it.
+    if (this.#deps.runs.find(ref)) {
+      at.reconnect('the control plane misses a job that is here')
+      return
+    }
     if (this.#isKept(ref)) {
       this.#takeBack(at, ref, () => at.reconnect('the control plane misses a job that is kept here'))
       return
@@ -112,6 +116,14 @@ export class WorkMessages {
     const run = runs.find(job)
     if (run) this.#goOn(at, run, job)
     else this.#resumeKept(at, job)
+  }
+
+  #mayBePast(ref: JobRef): boolean {
+    try {
+      return this.#deps.spool.isPast(keyOfRef(ref))
+    } catch {
+      return true
+    }
   }
 
   #isKept({ run_id: runId }: Pick<JobRef, 'run_id'>): boolean {
@@ -199,9 +211,8 @@ export class WorkMessages {
       })
       return
     }
-    const { spool } = this.#deps
-    // The control plane does not know that this run is over. The next list tells it.
-    if (spool.isPast(keyOfRef(ref))) at.reconnect('a job that shall be aborted is over')
+    // The control plane may not know that this run is over. The next list tells it.
+    if (this.#mayBePast(ref)) at.reconnect('a job that shall be aborted is over, or cannot be looked up now')
     else at.send({ type: 'unknown_job', ...refOfKey(keyOfRef(ref)) })
   }
 }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeReplacing } from '@holdfast/host/durable'
 import { isErrno } from '@holdfast/host/system-errors'
 import { describeError, type Logger } from '../log.js'
 import { createJobFolder, folderNameOf, type JobFileName, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
@@ -16,7 +17,7 @@ const FREE_SHARE = 0.25
 /** A folder with its small files takes about this much beside its streams. */
 const FOLDER_BYTES = 16 * 1024
 
-/** What is kept of a run: what tells what it was, and all that it wrote. No variables, no files of the playbook. */
+/** What is kept of a run: its claim, from which its sealed secrets are removed, its end, and all that it wrote. */
 const KEPT_FILES: readonly JobFileName[] = ['claim.json', 'owner.json', 'end.json', 'output.log', 'events.jsonl']
 
 /** A run that the control plane has stored to its end, and that is still here. */
@@ -85,7 +86,7 @@ export class KeptRuns {
       if (end.kind !== 'present') await this.#trash.put(folder)
       else {
         this.#add(name, folder, end.content)
-        this.#strip(folder.path)
+        this.#strip(folder)
       }
     }
   }
@@ -110,8 +111,9 @@ export class KeptRuns {
     const name = folderNameOf(folder.key)
     const path = join(this.#path, name)
     await rename(folder.path, path)
-    this.#add(name, createJobFolder(path, folder.key), end)
-    this.#strip(path)
+    const kept = createJobFolder(path, folder.key)
+    this.#add(name, kept, end)
+    this.#strip(kept)
     return true
   }
 
@@ -154,13 +156,14 @@ export class KeptRuns {
   }
 
   /** Removes what is not kept, in the background. */
-  #strip(path: string): void {
+  #strip({ path, key }: JobFolder): void {
     const removal = namesOf(path)
       .then(async (names) => {
         for (const name of names) {
           const isKept = KEPT_FILES.some((kept) => kept === name)
           if (!isKept) await rm(join(path, name), { recursive: true, force: true, maxRetries: 2 })
         }
+        await removeSecrets(createJobFolder(path, key))
       })
       .catch((error: unknown) => {
         this.#log.warn({ path, error: describeError(error) }, 'files of a run that is over cannot be removed now')
@@ -213,6 +216,14 @@ export class KeptRuns {
     this.#log.info({ runs: this.#entries.size }, 'little room is left on the disk: ended runs are not kept any longer')
     for (const { folder } of this.all()) await this.drop(folder.key)
   }
+}
+
+/** Nobody needs the secrets of a run that is over. */
+async function removeSecrets(folder: JobFolder): Promise<void> {
+  const claim = folder.claim()
+  if (claim.kind !== 'present' || claim.content.order.sealed === null) return
+  const { order, ...rest } = claim.content
+  await writeReplacing(folder.file('claim.json'), JSON.stringify({ ...rest, order: { ...order, sealed: null } }))
 }
 
 /** True when so little is free on a disk that running playbooks may need it. */

@@ -215,7 +215,11 @@ class SpoolFolder implements Spool {
   }
 
   isPast(key: JobKey): boolean {
-    return this.#kept.has(key) || this.#past.has(key)
+    if (this.#kept.has(key) || this.#past.has(key)) return true
+    // In the empty folder that an unmounted disk leaves, no name is found. That says nothing about the run.
+    const missing = this.#mark.problem()
+    if (missing !== null) throw new Error(missing)
+    return false
   }
 
   endOf(key: JobKey): EndRecord | null {
