@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type JobOrder, type JobSecrets, fingerprintOf, sealSecrets } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
@@ -66,6 +66,13 @@ describe('sealed secrets', () => {
     const end = await exactEnd(setting.controlPlane, job)
     expect(end.text).toContain('decrypted with one, decrypted with two')
     expect(end.exit_code).toBe(0)
+    // The run is kept for a while, and its secrets are not, sealed or otherwise.
+    const { job_id, run_id } = job.order
+    const claim = join(setting.statePath, 'spool/kept', `${job_id}-${run_id}`, 'claim.json')
+    await waitUntil('the claim without secrets', () => {
+      const text = existsSync(claim) ? readFileSync(claim, 'utf8') : '{}'
+      return (JSON.parse(text) as { order?: JobOrder }).order?.sealed === null
+    })
   })
 
   test('are opened by their runner, win over other variables, stay sealed in the spool, and are hidden', async () => {
