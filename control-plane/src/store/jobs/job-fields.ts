@@ -166,9 +166,22 @@ export const FIELD_SCHEMAS = Object.fromEntries(
  * @param more replaces fields of the same name
  */
 export function shownFields<More extends object>(row: JobListRow, more: More): Omit<JobFields, keyof More> & More {
-  // A list has thousands of them. Set one by one, they are written as fast as a literal; `fromEntries` and a copy of
-  // its result would take three times as long.
-  const shown: Record<string, unknown> = {}
-  for (const [name, { column, show }] of ENTRIES) shown[name] = show(row[column] as never)
-  return Object.assign(shown, more) as unknown as Omit<JobFields, keyof More> & More
+  return Object.assign(fieldsOf(row), more) as unknown as Omit<JobFields, keyof More> & More
+}
+
+/**
+ * Makes the record of a row: one object literal, written from the table. A list has thousands of records. A loop over the
+ * table takes twice as long for each, and the whole list a fifth more.
+ */
+const fieldsOf = compiledFields()
+
+function compiledFields(): (row: JobListRow) => Record<string, unknown> {
+  const shows = ENTRIES.map(([, { show }]) => show)
+  // Names and columns are words of the table above, so nothing that came from outside becomes a program.
+  const literal = ENTRIES.map(([name, { column }], index) => `${name}: show${index}(row.${column})`).join(', ')
+  // oxlint-disable-next-line no-new-func -- the same way as typebox compiles the checks of these rows
+  const make = new Function(...shows.map((_, index) => `show${index}`), `return (row) => ({ ${literal} })`) as (
+    ...given: typeof shows
+  ) => (row: JobListRow) => Record<string, unknown>
+  return make(...shows)
 }
