@@ -1,12 +1,12 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { InterfaceReporter } from './test/interface/reporter.js'
-import { threadsRunTheBuild } from './test/support/build-setup.js'
+import { BUILDS, testsRunTheBuild } from './test/support/build-setup.js'
 import { FailureList } from './test/support/failure-list.js'
 import { EvenMix } from './test/support/even-mix.js'
 import { LEFT_OUT_OF_SHORT_RUN } from './test/support/short-share.js'
 
 export default defineConfig({
-  plugins: [threadsRunTheBuild],
+  plugins: [testsRunTheBuild],
   test: {
     include: ['test/**/*.test.ts'],
     // `scripts/test` without --all says so.
@@ -20,6 +20,7 @@ export default defineConfig({
     hookTimeout: 400_000,
     // The usual second of `expect.poll` is less than a loaded machine needs.
     expect: { poll: { timeout: 200_000 } },
+    server: { deps: { external: [BUILDS] } },
     pool: 'forks',
     // A worker goes on with the next file and keeps what is loaded: half of the work of most files was to load the product.
     isolate: false,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
@@ -42,17 +42,22 @@ function isStale(workspace: string): boolean {
   return readdirSync(source, { recursive: true, encoding: 'utf8' }).some((name) => isYounger(join(source, name)))
 }
 
-/** A thread loads its module by itself, past the test runner: it gets the one that was built of today's sources. */
-export const threadsRunTheBuild: Plugin = {
-  name: 'threads-run-the-build',
+/** Sources of the programs that tests import. Those of the pages are not: they are read as the bundler of the pages reads them. */
+const SOURCE = /^(.*\/(?:control-plane|control-plane\/client|runner-agent|protocol|protocol\/host))\/src\/(.*\.js)$/
+
+/** What is loaded as it was built, by Node.js itself. */
+export const BUILDS = /\/(?:control-plane|client|runner-agent|protocol|host)\/dist\//
+
+/**
+ * Tests that import a source get what was built of it. So the test runner reads only the tests, which is most of the time that
+ * a worker needs to begin. Threads of the product find their modules, too.
+ */
+export const testsRunTheBuild: Plugin = {
+  name: 'tests-run-the-build',
   enforce: 'pre',
-  transform(code, id) {
-    const built = id.replace('/control-plane/src/', '/control-plane/dist/')
-    if (built === id || !id.endsWith('.ts')) return null
-    const target = (path: string) => JSON.stringify(pathToFileURL(join(dirname(built), path)).href)
-    return code.replace(
-      /new URL\('(\.\/[a-z-]+\.js)', import\.meta\.url\)/g,
-      (_, path: string) => `new URL(${target(path)})`,
-    )
+  resolveId(source, importer) {
+    if (importer === undefined || !source.startsWith('.')) return null
+    const [, workspace, path] = SOURCE.exec(join(dirname(importer), source)) ?? []
+    return workspace === undefined || path === undefined ? null : join(workspace, 'dist', path)
   },
 }
