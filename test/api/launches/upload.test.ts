@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { waitFor } from '../../support/wait.js'
 import { heldTimers } from '../held-timers.js'
@@ -23,15 +23,25 @@ fields: [{name: it, type: file, label: It}]
 `,
 }
 
+let shared: TestServer
+/** The shared one, or one of the test's own. */
 let server: TestServer
-async function restartWith(options: ServerOptions): Promise<void> {
-  await server.close()
+async function startOwn(options: ServerOptions): Promise<void> {
   server = await startServer({ forms, ...options })
 }
-beforeEach(async () => {
-  server = await startServer({ forms })
+beforeAll(async () => {
+  shared = server = await startServer({ forms })
 })
-afterEach(() => server.close())
+afterEach(async () => {
+  if (server === shared) {
+    for (const name of stored(shared)) rmSync(join(shared.folder, 'uploads', name))
+    await shared.store.write('test', (queries) => queries.deleteFrom('upload').execute())
+    return
+  }
+  await server.close()
+  server = shared
+})
+afterAll(() => shared.close())
 
 const rows = () => server.store.read.selectFrom('upload').selectAll().execute()
 const nothingIsLeft = () =>
@@ -92,7 +102,7 @@ describe('POST /job/upload', () => {
   })
 
   test('the limit of JSON bodies does not apply to uploads', async () => {
-    await restartWith({ sizes: { bodyLimitBytes: 10_000 } })
+    await startOwn({ sizes: { bodyLimitBytes: 10_000 } })
     expect(await upload(server, 'large', randomBytes(100_000))).toMatchObject({ size: 100_000 })
   })
 
@@ -174,14 +184,14 @@ describe('400 for a body that is not a form with exactly one file, and no file s
 describe('413 over UPLOAD_MAX_GB', () => {
   test('a body that says that it is too large is refused before it is read', async () => {
     covers('answer.413')
-    await restartWith({ sizes: { uploadMaxBytes: MIB } })
+    await startOwn({ sizes: { uploadMaxBytes: MIB } })
     const answer = await send(server, formOf(filePart('a', randomBytes(3 * MIB))))
     expect(answer).toMatchObject({ status: 413, body: { code: 'upload_too_large' } })
     await nothingIsLeft()
   })
 
   test('a body that does not say its size is refused when it is too large, and the partial file is removed', async () => {
-    await restartWith({ sizes: { uploadMaxBytes: MIB } })
+    await startOwn({ sizes: { uploadMaxBytes: MIB } })
     const { request, answer } = open(server)
     request.write(beginning(randomBytes(MIB - 1)))
     await waitFor('the partial file', () => stored(server).length === 1)
@@ -211,7 +221,7 @@ describe('a failed upload leaves no file', () => {
       await gate
       return ROOM
     }
-    await restartWith({ freeBytes })
+    await startOwn({ freeBytes })
     const connectionEnded = new Promise((resolve) => {
       server.parts.app.server.once('request', ({ socket }) => socket.once('close', resolve))
     })
@@ -228,7 +238,7 @@ describe('a failed upload leaves no file', () => {
 
   test('a client that sends next to nothing in two minutes is disconnected', async () => {
     const held = heldTimers()
-    await restartWith({ timers: held.timers })
+    await startOwn({ timers: held.timers })
     const { request, answer } = open(server)
     const storedBytes = () => stored(server).map((name) => statSync(join(server.folder, 'uploads', name)).size)[0] ?? 0
     request.write(beginning(randomBytes(200_000)))
@@ -248,7 +258,7 @@ describe('a failed upload leaves no file', () => {
 
   test('a service that stops ends uploads with 503', async () => {
     const held = heldTimers()
-    await restartWith({ timers: held.timers })
+    await startOwn({ timers: held.timers })
     const { request, answer } = open(server)
     request.write(beginning('x'))
     await waitFor('the partial file', () => stored(server).length === 1)
@@ -261,7 +271,7 @@ describe('a failed upload leaves no file', () => {
 
   test('a full disk is 503 with a clear error, before and while the file comes', async () => {
     let free = 0
-    await restartWith({ freeBytes: () => Promise.resolve(free) })
+    await startOwn({ freeBytes: () => Promise.resolve(free) })
     const refused = {
       status: 503,
       body: { code: 'upload_disk_full', error: expect.stringMatching(/no room/) as string },
@@ -281,7 +291,7 @@ describe('a failed upload leaves no file', () => {
 
   test('a folder that cannot be written is 503, and the log has the reason', async () => {
     const log: string[] = []
-    await restartWith({ log })
+    await startOwn({ log })
     const folder = join(server.folder, 'uploads')
     rmSync(folder, { recursive: true })
     writeFileSync(folder, 'a file')
