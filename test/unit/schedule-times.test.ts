@@ -20,6 +20,29 @@ describe('the next start', () => {
     expect(nextStarts(once(NOW), NOW - 1, 5)).toEqual([NOW])
   })
 
+  test.each([
+    // Monday to Friday, as other programs write it.
+    ['0 0 ? * MON-FRI', [15, 18, 19, 20, 21].map((day) => Date.UTC(2026, 0, day + 1))],
+    // Both parts for days, one of them with `*`: a day has to be in both.
+    [
+      '0 0 */2 * 1',
+      [19, 2 + 31, 9 + 31, 16 + 31]
+        .map((day) => Date.UTC(2026, 0, day))
+        .filter((time) => new Date(time).getUTCDate() % 2 === 1),
+    ],
+  ])('of %s is on the days that cron means', (cron, starts) => {
+    expect(nextStarts(at(cron), NOW, starts.length)).toEqual(starts)
+  })
+
+  test('is not in the past in the second pass of the hour that comes twice', () => {
+    const second = Date.UTC(2027, 9, 31, 1, 10)
+    expect(nextStarts(at('*/15 * * * *', 'Europe/Berlin'), second, 2)).toEqual([
+      second + 5 * MINUTE,
+      second + 20 * MINUTE,
+    ])
+    expect(nextStart(at('15 2 * * *', 'Europe/Berlin'), second)).toBe(Date.UTC(2027, 10, 1, 1, 15))
+  })
+
   test('is at the time of the zone', () => {
     expect(nextStart(at('0 14 * * *', 'Europe/Berlin'), NOW)).toBe(NOW + 60 * MINUTE)
   })
@@ -39,7 +62,10 @@ describe('a schedule', () => {
     [at('0 5 * * *', 'Nowhere/City'), 'schedule_time_zone', 'time_zone must be the name of a time zone'],
     [at('0 0 5 * * *'), 'schedule_cron', 'cron has five parts'],
     [at('0 5 * *'), 'schedule_cron', 'cron has five parts'],
-    [at('@daily'), 'schedule_cron', 'cron has five parts'],
+    [at('@daily'), 'schedule_cron', 'Write 0 0 * * * for @daily'],
+    [at('CRON_TZ=UTC 0 2 * * *'), 'schedule_cron', 'Give the time zone as time_zone'],
+    [at('0 ? * * *'), 'schedule_cron', 'stands only for the day'],
+    [at('H 2 * * *'), 'schedule_cron', 'no random times'],
     [at('99 5 * * *'), 'schedule_cron', 'cron is not an expression that can be read'],
     [at('0 0 31 2 *'), 'schedule_never', 'There is no day at which this cron expression starts anything'],
     [once(NOW), 'schedule_never', 'at lies in the past'],
