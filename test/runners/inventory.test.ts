@@ -141,7 +141,7 @@ describe('a job that the runner has not', () => {
       await setJob(id, { runner_name: 'seven', ...changes })
       expect(await listed([])).toEqual({ answers: [], missing: [{ job_id: id, run_id: RUN }] })
       expect(await job(id)).toMatchObject({ dispatch })
-      await store.write('test', (queries) => takeBack(queries, runner.fingerprint, id, NOW))
+      await store.write('test', (queries) => takeBack(queries, runner.fingerprint, { job_id: id, run_id: RUN }, NOW))
       const found = await job(id)
       expect(found).toMatchObject(after)
       if (reason === null) expect(found?.status_reason).toBeNull()
@@ -157,7 +157,7 @@ describe('a job that the runner has not', () => {
 
   test('and refused or never heard of goes back to its place, and one of another runner does not', async () => {
     const id = await addJob({ dispatch: 'offered' })
-    const back = (key: string) => store.write('test', (queries) => takeBack(queries, key, id, NOW))
+    const back = (key: string) => store.write('test', (queries) => takeBack(queries, key, { job_id: id, run_id: RUN }, NOW))
     await back('SHA256:another')
     expect((await job(id))?.dispatch).toBe('offered')
     await back(runner.fingerprint)

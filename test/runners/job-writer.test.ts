@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ALL_FULL, NONE_FULL } from '../../control-plane/src/runners/streams/stream-limits.js'
 import { resetStreams } from '../../control-plane/src/store/jobs/job-streams.js'
@@ -285,6 +286,34 @@ describe('what a writer does when something is in its way', () => {
       expect(seen.changed).toBeGreaterThan(0)
     },
   )
+})
+
+describe('a number that the database has given to another run, after it lost its last commits', () => {
+  const OTHER_RUN = '2'.repeat(32)
+  const giveToAnother = () =>
+    fixture.store.write('test', (queries) => sql`update job set run_id = ${OTHER_RUN}`.execute(queries))
+
+  test('gets nothing of the run that is lost: no byte and no end, and the runner lists its jobs anew', async () => {
+    const { writer, take } = fixture.open()
+    await giveToAnother()
+    take('output', 0, 'ab')
+    writer.takeEnd(endOf('ab'))
+    await fixture.ended()
+    expect(fixture.seen).toMatchObject({ missing: 1, ended: 1, inMemory: 0 })
+    expect(await fixture.stored()).toEqual(lengths(0))
+    expect(await fixture.job()).toMatchObject({ status: 'running', run_id: OTHER_RUN })
+  })
+
+  test('gets no end of it either when the end comes after the last bytes', async () => {
+    const { writer, take } = fixture.open()
+    take('output', 0, 'ab')
+    await waitFor('the bytes', async () => (await fixture.stored())?.output === 2)
+    await giveToAnother()
+    writer.takeEnd(endOf('ab'))
+    await fixture.ended()
+    expect(fixture.seen).toMatchObject({ missing: 1, ended: 1 })
+    expect(await fixture.job()).toMatchObject({ status: 'running' })
+  })
 })
 
 describe('an older copy of the state folder', () => {

@@ -22,7 +22,11 @@ function wallClock(timeZone: string): (time: number) => number {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
     hourCycle: 'h23',
-    ...{ year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' },
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
   })
   const offsets = new Map<number, number>()
   return (time) => {
@@ -104,7 +108,8 @@ test('around every change of clocks the starts are those of the rule, in order a
     const expected = walk(cron, wallOf, from, change + 2 * DAY).slice(0, 60)
     const found = nextStarts({ cron, timeZone, onceAt: null }, from, expected.length)
     expect({ cron, timeZone, starts: found.map((time) => new Date(time).toISOString()) }).toEqual({
-      ...{ cron, timeZone },
+      cron,
+      timeZone,
       starts: expected.map((time) => new Date(time).toISOString()),
     })
   }

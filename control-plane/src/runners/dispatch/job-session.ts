@@ -1,6 +1,7 @@
 import { ProtocolError, type ServerMessage, type SpooledJob, type StreamFrame } from '@holdfast/protocol'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import { markClaimed } from '../../store/jobs/dispatch.js'
+import { isRunOf } from '../../store/jobs/jobs.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from '../socket/connection.js'
 import { HeldJobs, type JobRef } from '../held/held-jobs.js'
 import { answerInventory, takeBack } from '../held/spooled-jobs.js'
@@ -203,7 +204,10 @@ export class JobSession implements RunnerSession {
         await this.#resume(message.jobs)
         return
       case 'claimed':
-        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id, this.epoch, clock.now()))
+        await store.write('runners.claimed', async (queries) => {
+          if (!(await isRunOf(queries, message.job_id, message.run_id))) return
+          await markClaimed(queries, message.job_id, this.epoch, clock.now())
+        })
         live.changed('jobs')
         return
       case 'refused':
@@ -218,7 +222,7 @@ export class JobSession implements RunnerSession {
       case 'unknown_job':
         // The runner claimed the job and has nothing of it any more. So the job ends like a job that is missing in the
         // inventory.
-        if (this.#drop(message, 'claimed too')) await this.#resolveUnknown(message.job_id)
+        if (this.#drop(message, 'claimed too')) await this.#resolveUnknown(message)
         else await this.#orphans.gone(message.run_id)
         return
       case 'orphan':
@@ -259,11 +263,9 @@ export class JobSession implements RunnerSession {
     send(prepared)
   }
 
-  async #resolveUnknown(jobId: number): Promise<void> {
+  async #resolveUnknown(ref: JobRef): Promise<void> {
     const { store, clock } = this.dependencies
-    await store.write('runners.aborted', (queries) =>
-      takeBack(queries, this.connection.fingerprint, jobId, clock.now()),
-    )
+    await store.write('runners.aborted', (queries) => takeBack(queries, this.connection.fingerprint, ref, clock.now()))
     this.#jobEnded()
   }
 

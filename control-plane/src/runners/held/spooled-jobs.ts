@@ -242,9 +242,9 @@ export async function resolveMissing(queries: Queries, job: HeldJob, now: number
  * Decides about a job that its runner refused or does not have. If it was not claimed and may still run, it goes back
  * into the queue. If it was claimed, it ends as lost.
  */
-export async function takeBack(queries: Queries, runnerKey: string, jobId: number, now: number): Promise<void> {
-  const job = await findJobOfKey(queries, runnerKey, jobId)
-  if (job) await resolveMissing(queries, job, now)
+export async function takeBack(queries: Queries, runnerKey: string, ref: JobRef, now: number): Promise<void> {
+  const job = await findJobOfKey(queries, runnerKey, ref.job_id)
+  if (job?.run_id === ref.run_id) await resolveMissing(queries, job, now)
 }
 
 async function resolveUnclaimed(queries: Queries, job: HeldJob, now: number): Promise<void> {

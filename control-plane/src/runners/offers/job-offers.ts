@@ -5,11 +5,12 @@ import type { SealJobSecrets } from '../../credentials/job/sealing.js'
 import { UnavailableError, messageOf } from '../../errors.js'
 import { failJob } from '../../jobs/job-port.js'
 import { takeQueued } from '../../store/jobs/dispatch.js'
+import { isRunOf } from '../../store/jobs/jobs.js'
 import type { JobChanges } from '../held/job-changes.js'
 import { type JobFile, findJobFiles } from '../../store/uploads/uploads.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import type { RunnerCapacity, RunnerConnection } from '../socket/connection.js'
-import type { HeldJobs } from '../held/held-jobs.js'
+import type { HeldJobs, JobRef } from '../held/held-jobs.js'
 import { takeBack } from '../held/spooled-jobs.js'
 import { decideOffers, decideRefusal, type OfferFacts } from './decide-offers.js'
 import { prepareOrder } from './job-order.js'
@@ -58,7 +59,7 @@ export interface JobOffersDependencies extends OfferNeeds {
 export class JobOffers {
   readonly #fileChanges = new Map<number, number>()
   /** Jobs that were taken out of the queue and have not been offered yet. */
-  readonly #taken = new Set<number>()
+  readonly #taken = new Map<number, JobRef>()
   #isStarted = false
   #isOpen = true
   #isOffering = false
@@ -116,18 +117,20 @@ export class JobOffers {
   }
 
   /** The agent refused an offer. The job fails, or goes back to its place in the queue. */
-  async refused({ job_id, code, message }: Extract<AgentMessage, { type: 'refused' }>): Promise<void> {
+  async refused({ job_id, run_id, code, message }: Extract<AgentMessage, { type: 'refused' }>): Promise<void> {
     const { store, clock, live, log, ends } = this.dependencies
     log.info({ runner: this.connection.runnerName, job: job_id, code }, message)
     const changes = (this.#fileChanges.get(job_id) ?? 0) + (code === 'files_changed' ? 1 : 0)
     const step = decideRefusal(code, changes)
     if (step.kind === 'fail') {
       this.#fileChanges.delete(job_id)
-      await store.write('runners.refused', (queries) => failJob(queries, job_id, message, clock.now()))
+      await store.write('runners.refused', async (queries) => {
+        if (await isRunOf(queries, job_id, run_id)) await failJob(queries, job_id, message, clock.now())
+      })
     } else {
       if (changes > 0) this.#fileChanges.set(job_id, changes)
       await store.write('runners.requeue', (queries) =>
-        takeBack(queries, this.connection.fingerprint, job_id, clock.now()),
+        takeBack(queries, this.connection.fingerprint, { job_id, run_id }, clock.now()),
       )
       if (step.rests) this.#restAWhile(`takes no job now (${message})`)
     }
@@ -161,14 +164,14 @@ export class JobOffers {
   /** After a failure: the jobs go back to their places in the queue, or the connection ends. */
   async #resolveTaken(failure: unknown): Promise<void> {
     const { store, clock, live, ends, log } = this.dependencies
-    const ids = [...this.#taken]
+    const refs = [...this.#taken.values()]
     this.#taken.clear()
     try {
       // It is not known whether jobs were taken, and which.
       if (isAnswerLost(failure)) throw failure
-      if (ids.length > 0) {
+      if (refs.length > 0) {
         await store.write('runners.give_back', async (queries) => {
-          for (const id of ids) await takeBack(queries, this.connection.fingerprint, id, clock.now())
+          for (const ref of refs) await takeBack(queries, this.connection.fingerprint, ref, clock.now())
         })
         live.changed('jobs')
         ends?.jobEnded()
@@ -226,7 +229,7 @@ export class JobOffers {
       return { jobs: taken, uploads: await findJobFiles(queries, ids) }
     })
     if (jobs.length === 0) return false
-    for (const { id } of jobs) this.#taken.add(id)
+    for (const { id, run_id } of jobs) this.#taken.set(id, { job_id: id, run_id })
     await this.#send(await withFiles(this.dependencies, jobs), uploads)
     this.#taken.clear()
     return true

@@ -19,9 +19,9 @@ import {
   resetStreams,
 } from '../../store/jobs/job-streams.js'
 import { noteOlderCopy } from '../../store/jobs/dispatch.js'
-import { addDetail, findJobSummary } from '../../store/jobs/jobs.js'
+import { addDetail, findJobSummary, isRunOf } from '../../store/jobs/jobs.js'
 import { findPastRuns } from '../../store/jobs/orphans.js'
-import type { Store } from '../../store/store.js'
+import type { Queries, Store } from '../../store/store.js'
 import { type Batch, StreamIntake } from './stream-intake.js'
 import { type OlderCopy, contradictionsOf, differenceWords } from './older-copy.js'
 import type { StreamMeters } from './stream-meters.js'
@@ -194,10 +194,9 @@ export class JobWriter {
    * Appends the batch, with the end when it is complete. Tries again while the database does not answer. Null: closed.
    */
   async #store(batch: Batch, end: CompleteEnd | null): Promise<Written | null> {
-    const { store, log } = this.dependencies
     for (;;) {
       try {
-        return await store.write('streams.append', async (queries) => {
+        const written = await this.#writeOfRun('streams.append', async (queries) => {
           const { output, events, marked } = batch
           const lengths = await appendToStreams(queries, this.jobId, this.#intake.stored, output, events, marked)
           if (!lengths) {
@@ -217,9 +216,13 @@ export class JobWriter {
           }
           return { isAppended: true, lengths, full: this.#intake.full }
         })
+        return written ?? { isAppended: false, lengths: null, full: NONE_FULL }
       } catch (error) {
         // Nothing was acknowledged, so the agent sends everything again, and nothing is lost.
-        log.warn({ job: this.jobId, reason: messageOf(error) }, 'could not store a piece, trying again')
+        this.dependencies.log.warn(
+          { job: this.jobId, reason: messageOf(error) },
+          'could not store a piece, trying again',
+        )
         await pause(RETRY_MS)
         if (this.#closed) return null
       }
@@ -254,7 +257,11 @@ export class JobWriter {
         { job: this.jobId },
         'stored streams differ from the end record; asking for them again',
       )
-      await this.dependencies.store.write('streams.reset', (queries) => resetStreams(queries, this.jobId))
+      const isReset = await this.#writeOfRun('streams.reset', async (queries) => {
+        await resetStreams(queries, this.jobId)
+        return true
+      })
+      if (isReset === null) return this.#gone()
       this.#resynchronise(NOTHING_STORED, NONE_FULL)
       return
     }
@@ -266,9 +273,11 @@ export class JobWriter {
     const end: CompleteEnd = { record, shown: digests.shown }
     const words = [...fullWords(record, stored, full), ...(word === null ? [] : [word])]
     const isWhole = word === null && !this.#isCut(record, stored, full)
-    await this.dependencies.store.write('jobs.end', (queries) =>
-      storeEnd(queries, this.jobId, end, { words, isWhole }, this.dependencies.clock.now()),
-    )
+    const isStored = await this.#writeOfRun('jobs.end', async (queries) => {
+      await storeEnd(queries, this.jobId, end, { words, isWhole }, this.dependencies.clock.now())
+      return true
+    })
+    if (isStored === null) return this.#gone()
     this.#finished()
   }
 
@@ -276,7 +285,7 @@ export class JobWriter {
   async #compare(record: EndRecord, { acceptedBy }: OlderCopy): Promise<void> {
     const { store, log } = this.dependencies
     const job = await findJobSummary(store.read, this.jobId)
-    if (!job) return this.#gone()
+    if (job?.run_id !== this.runId) return this.#gone()
     const lengths = (await findStreamLengths(store.read, this.jobId)) ?? NOTHING_STORED
     const full = await findFullStreams(store.read, this.jobId)
     const digests = await digestsOfStored(store.read, this.jobId, {
@@ -285,12 +294,19 @@ export class JobWriter {
     })
     if (this.#closed) return
     const words = contradictionsOf(record, { job, lengths, full, digests }, acceptedBy)
-    await store.write('jobs.compare', async (queries) => {
+    await this.#writeOfRun('jobs.compare', async (queries) => {
       if (words !== null) await addDetail(queries, this.jobId, words)
       await noteOlderCopy(queries, this.jobId, null)
     })
     if (words !== null) log.warn({ job: this.jobId }, words)
     this.#finished()
+  }
+
+  /** Writes about this run and no other. Null: its row is gone, or its number stands for another run. */
+  #writeOfRun<Value>(name: string, write: (queries: Queries) => Promise<Value>): Promise<Value | null> {
+    return this.dependencies.store.write(name, async (queries) =>
+      (await isRunOf(queries, this.jobId, this.runId)) ? write(queries) : null,
+    )
   }
 
   #isCut(record: EndRecord, stored: StreamLengths, full: FullStreams): boolean {

@@ -58,6 +58,15 @@ export async function findJob(queries: Queries, id: number): Promise<JobRow | nu
   return row ? parseJob(row) : null
 }
 
+/**
+ * Whether a job's number stands for this run. After the database has lost its last commits, it may give the number of a
+ * lost job to another one, while messages about the lost one are still on their way.
+ */
+export async function isRunOf(queries: Queries, id: number, runId: string): Promise<boolean> {
+  const row = await queries.selectFrom('job').select('run_id').where('id', '=', id).executeTakeFirst()
+  return row?.run_id === runId
+}
+
 /** A job without its long texts, or null. */
 export async function findJobSummary(queries: Queries, id: number): Promise<JobSummaryRow | null> {
   const row = await queries.selectFrom('job').select(SUMMARY_COLUMNS).where('id', '=', id).executeTakeFirst()
