@@ -80,6 +80,12 @@ export const RUNNER_AGENT_SETTINGS = {
     default: 'transfer',
     meaning: 'transfer: the control plane sends playbook folders; local: run from ANSIBLE_PATH on this host',
   },
+  RTE_FILES_UMASK: {
+    kind: 'text',
+    default: '000',
+    meaning:
+      'permission bits that sent playbook files and folders lose on this host, in octal, from 000 to 077; without it they have those of the playbook folder',
+  },
   ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
   RTE_PASS_ENVIRONMENT: {
     kind: 'text',

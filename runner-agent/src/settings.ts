@@ -49,6 +49,10 @@ const resolvedSchema = v.object({
   RTE_DRAIN_SECONDS: v.number(),
   RTE_ON_STOP: v.picklist(['detach', 'terminate']),
   RTE_FILES: v.picklist(['transfer', 'local']),
+  RTE_FILES_UMASK: v.pipe(
+    v.string(),
+    v.regex(/^0*[0-7]{1,2}$/, 'must be octal digits from 000 to 077: the owner loses nothing'),
+  ),
   ANSIBLE_PATH: v.nullable(v.string()),
   RTE_PASS_ENVIRONMENT: v.nullable(v.string()),
   RTE_PYTHON: v.nullable(v.string()),
@@ -87,6 +91,8 @@ export interface AgentSettings {
   readonly maxJobs: number
   readonly drainSeconds: number
   readonly onStop: 'detach' | 'terminate'
+  /** Permission bits that playbook files lose on this host; null when they are on this host already. */
+  readonly filesUmask: number | null
   /** The local playbook folder, or null when the control plane sends the files. */
   readonly localFolder: string | null
   /** More variables of the agent's environment that playbooks get: names, and beginnings of names with `*`. */
@@ -145,6 +151,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     maxJobs: given.RTE_MAX_JOBS,
     drainSeconds: given.RTE_DRAIN_SECONDS,
     onStop: given.RTE_ON_STOP,
+    filesUmask: given.RTE_FILES === 'local' ? null : Number.parseInt(given.RTE_FILES_UMASK, 8),
     localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
     passEnvironment: readPassedNames(given.RTE_PASS_ENVIRONMENT),
     python: given.RTE_PYTHON,

@@ -44,7 +44,7 @@ async function startServer(): Promise<AnsweringServer> {
 
 /** A playbook folder with a tar file in it; its ansible.cfg knows no server but the private one. */
 function offer(controlPlane: FakeControlPlane, { url }: AnsweringServer): StoredJob {
-  const packed = { path: 'packed.tar.gz', size: PACKED.tarball.length, executable: false }
+  const packed = { path: 'packed.tar.gz', size: PACKED.tarball.length, mode: 0o644 }
   const texts = {
     'site.yml': SITE,
     'requirements.yml':
@@ -55,7 +55,7 @@ function offer(controlPlane: FakeControlPlane, { url }: AnsweringServer): Stored
     path,
     sha256: controlPlane.addBlob(text),
     size: Buffer.byteLength(text),
-    executable: false,
+    mode: 0o644,
   }))
   const manifest = publish(
     controlPlane,

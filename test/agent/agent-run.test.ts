@@ -215,7 +215,7 @@ describe('files', () => {
   test('a list of files that leads out of its folder is refused, and the next job is none the worse', async () => {
     const { controlPlane, folder, join: joinApp } = await createSetting()
     await joinApp()
-    const file = { sha256: 'a'.repeat(64), size: 1, executable: false }
+    const file = { sha256: 'a'.repeat(64), size: 1, mode: 0o644 }
     const chain = [
       { path: 'top', target: 'site' },
       { path: 'site/deep/up', target: '../../top' },
@@ -231,6 +231,9 @@ describe('files', () => {
         message: '"evil/site.yml" lies below a link',
       },
       { change: { links: chain }, message: 'unsafe link "site/deep/evil"' },
+      { change: { folders: [{ path: '../evil', mode: 0o755 }] }, message: 'unsafe path "../evil"' },
+      { change: { files: [{ ...file, path: 'a\nb' }] }, message: 'unsafe path "a\\nb"' },
+      { change: { files: [{ ...file, path: 'a', mode: 0o4755 }] }, message: 'cannot be used' },
     ]
     for (const { change, message } of cases) {
       const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('x')) }, change)))

@@ -15,9 +15,9 @@ export function publish(
     path,
     sha256: controlPlane.addBlob(text),
     size: Buffer.byteLength(text),
-    executable: path.endsWith('.sh'),
+    mode: path.endsWith('.sh') ? 0o755 : 0o644,
   }))
-  const manifest: Manifest = { version: 1, files, links: [], ...change }
+  const manifest: Manifest = { version: 1, files, links: [], folders: [], ...change }
   return controlPlane.addBlob(JSON.stringify(manifest))
 }
 

@@ -108,6 +108,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   RTE_DRAIN_SECONDS: seenIn('agent/agent-survival.test.ts', 'leaves a playbook that does not end in time'),
   RTE_ON_STOP: seenIn('agent/agent-survival.test.ts', 'terminate ends running playbooks and still reports them'),
   RTE_FILES: seenIn('agent/agent-run.test.ts', 'with local files the playbook runs in the folder of the runner'),
+  RTE_FILES_UMASK: seenIn('agent/agent-files.test.ts', 'RTE_FILES_UMASK takes bits away from all of them'),
   ANSIBLE_PATH: seenIn('agent/agent-run.test.ts', 'with local files the playbook runs in the folder of the runner'),
   RTE_PASS_ENVIRONMENT: seenIn('agent/agent-run.test.ts', 'what is passed on of the environment reach ansible'),
   RTE_PYTHON: seenIn('agent/agent-host.test.ts', 'one that is too old takes no job and is named'),

@@ -80,6 +80,10 @@ function offerEscapes({ controlPlane, folder }: Setting): StoredJob[] {
     orderOf(good, { limit: '@/etc/passwd' }),
     orderOf(publish(controlPlane, outside)),
     orderOf(publish(controlPlane, files, { links: [link] })),
+    orderOf(publish(controlPlane, files, { folders: [{ path: '../outside', mode: 0o777 }] })),
+    orderOf(publish(controlPlane, { 'way/out.yml': files['site.yml'] }, { links: [{ path: 'way', target: '.' }] })),
+    orderOf(publish(controlPlane, files, { folders: [{ path: 'site.yml/inside', mode: 0o755 }] })),
+    orderOf(publish(controlPlane, { 'a\nb.yml': files['site.yml'] })),
     orderOf(controlPlane.addBlob('no manifest')),
     orderOf(NO_HASH),
   ].map((order) => controlPlane.offer(order))

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -68,6 +68,22 @@ it('names what is wrong with the folders, and changes nothing', async () => {
   const nowhere = await check({ settings: { PERSISTENT_PATH: join(folder, 'no', 'such', 'folder') } })
   expect(nowhere.said).toMatch(/^PROBLEM {2}data folder: .* cannot be made: .*\n +-> make it: install -d -m 0700/m)
   expect(nowhere.code).toBe(1)
+})
+
+it('names what of the playbooks cannot travel to a runner', async () => {
+  const path = newFolder()
+  mkdirSync(join(path, 'playbooks'))
+  symlinkSync('/usr/bin/python3', join(path, 'playbooks', 'python'))
+  const { code, said } = await check({}, path)
+  expect(said).toMatch(
+    /^warning {2}playbook folder: 1 entry of DATA\/playbooks cannot travel to runners: python \(an absolute link\)\n +-> /m,
+  )
+  expect(code).toBe(0)
+
+  writeFileSync(join(path, 'playbooks', 'big'), Buffer.alloc(1024 * 1024 + 1))
+  expect((await check({ settings: { RTE_FILES_MAX_MB: '1' } }, path)).said).toMatch(
+    /^warning {2}playbook folder: .*1 MB/m,
+  )
 })
 
 it('knows tables of this release, those of another one, and a file that is no database', async () => {

@@ -21,7 +21,7 @@ import { type PostOffice, createPostOffice } from './post-office.js'
 import { AMPLE } from '../support/ample-limits.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 
-const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}') }
+const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}'), leftOut: [] }
 
 /** RTE_LOST_SECONDS of the nodes. */
 export const LOST_MS = 60_000

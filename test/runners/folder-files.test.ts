@@ -59,6 +59,9 @@ const sha256 = (content: string | Buffer) => createHash('sha256').update(content
 /** A clock at which files have not changed for long. */
 const later = () => Date.now() + 3_600_000
 
+/** The files that have a hash. */
+const hashed = async (files: FolderFile[], hashes = createFileHashes(later)) => (await hashes.hash(folder, files)).files
+
 describe('the hashes of files', () => {
   test.each([
     ['nothing', Buffer.alloc(0)],
@@ -67,14 +70,14 @@ describe('the hashes of files', () => {
     ['one byte more', Buffer.alloc(READ_BYTES + 1, 'x')],
   ])('are those of all the bytes: %s', async (_, content) => {
     const file = write('a', content)
-    expect(await createFileHashes(later).hash(folder, [file])).toEqual([{ ...file, sha256: sha256(content) }])
+    expect(await hashed([file])).toEqual([{ ...file, sha256: sha256(content) }])
   })
 
   test('stay in the order of the files, and files that are gone are left out', async () => {
     const files = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => write(name, name))
     rmSync(join(folder, 'c'))
-    const hashed = await createFileHashes(later).hash(folder, files)
-    expect(hashed.map(({ path, sha256: hash }) => [path, hash === sha256(path)])).toEqual(
+    const found = await hashed(files)
+    expect(found.map(({ path, sha256: hash }) => [path, hash === sha256(path)])).toEqual(
       ['a', 'b', 'd', 'e', 'f', 'g'].map((name) => [name, true]),
     )
   })
@@ -85,43 +88,44 @@ describe('the hashes of files', () => {
   ])('of a file that changed %d ms ago are remembered: %s', async (milliseconds, isRemembered) => {
     const file = write('a', 'first')
     const hashes = createFileHashes(() => file.stamp.changedAt + milliseconds)
-    const [first] = await hashes.hash(folder, [file])
-    await hashes.hash(folder, [file])
+    const [first] = await hashed([file], hashes)
+    await hashed([file], hashes)
     // A file that is not read is not missed.
     rmSync(join(folder, 'a'))
-    expect(await hashes.hash(folder, [file])).toEqual(isRemembered ? [first] : [])
+    expect(await hashed([file], hashes)).toEqual(isRemembered ? [first] : [])
   })
 
   test('are remembered only for files of the latest list, and only with the same stamp', async () => {
     const [one, two] = [write('a', 'first'), write('b', 'first')]
     const hashes = createFileHashes(later)
-    await hashes.hash(folder, [one, two])
+    await hashed([one, two], hashes)
     const changed = write('b', 'changed')
-    expect((await hashes.hash(folder, [one, changed])).map((file) => file.sha256)).toEqual(
-      ['first', 'changed'].map(sha256),
-    )
-    await hashes.hash(folder, [changed])
+    expect((await hashed([one, changed], hashes)).map((file) => file.sha256)).toEqual(['first', 'changed'].map(sha256))
+    await hashed([changed], hashes)
     rmSync(join(folder, 'a'))
-    expect(await hashes.hash(folder, [one])).toEqual([])
+    expect(await hashed([one], hashes)).toEqual([])
   })
 
   test('of a file that changed since it was listed are those of now', async () => {
     const old = write('a', 'first')
     rmSync(join(folder, 'a'))
     const now = write('a', 'another')
-    expect(await createFileHashes(later).hash(folder, [old])).toEqual([{ ...now, sha256: sha256('another') }])
+    expect(await hashed([old])).toEqual([{ ...now, sha256: sha256('another') }])
   })
 
   test('do not exist for what is no file any more', async () => {
     const file = write('a')
     rmSync(join(folder, 'a'))
     mkdirSync(join(folder, 'a'))
-    await expect(createFileHashes(later).hash(folder, [file])).rejects.toThrow('a changes while it is read')
+    expect((await createFileHashes(later).hash(folder, [file, write('b')])).leftOut).toEqual([
+      { path: 'a', reason: expect.stringContaining('changes') as string },
+    ])
   })
 
   test('do not exist for a path that the system refuses, and say what it says', async () => {
     const file = { ...write('a'), path: 'x'.repeat(300) }
-    await expect(createFileHashes(later).hash(folder, [file])).rejects.toMatchObject({ code: 'ENAMETOOLONG' })
+    const { files, leftOut } = await createFileHashes(later).hash(folder, [file])
+    expect([files, leftOut.map(({ reason }) => reason)]).toEqual([[], [expect.stringContaining('ENAMETOOLONG')]])
     await expect(openStamped(join(folder, file.path), file.stamp)).rejects.toMatchObject({ code: 'ENAMETOOLONG' })
   })
 
@@ -158,19 +162,19 @@ describe('the stamp of a file', () => {
     },
   )
 
-  test('knows the later change, and who may run the file', () => {
+  test('knows the later change, and who may read, write and run the file', () => {
     expect([of({}).changedAt, of({ mtimeNs: 8_000_000n }).changedAt]).toEqual([5, 8])
-    expect([0o644n, 0o100n, 0o010n, 0o001n].map((mode) => of({ mode }).executable)).toEqual([false, true, true, true])
+    expect([0o100644n, 0o104750n, 0o041777n].map((mode) => of({ mode }).mode)).toEqual([0o644, 0o750, 0o777])
   })
 })
 
 describe('the rules of a folder', () => {
-  const hashed = (path: string, content: string | Buffer): HashedFile => ({
+  const hashedFile = (path: string, content: string | Buffer): HashedFile => ({
     ...write(path, content),
     sha256: sha256(content),
   })
   const rulesIn = async (content: string | Buffer) => {
-    const rules = await createFolderRulesReader().read(folder, [hashed('.holdfast.yml', content)])
+    const rules = await createFolderRulesReader().read(folder, [hashedFile('.holdfast.yml', content)])
     return rules?.[0]
   }
   const OPEN = { folder: '', forms: null, needs: null, problem: null }
@@ -191,7 +195,7 @@ describe('the rules of a folder', () => {
 
   test('are those of every folder; a file that changed meanwhile has the folder listed again', async () => {
     mkdirSync(join(folder, 'one'))
-    const files = [hashed('one/.holdfast.yml', 'forms: [a]'), hashed('one/other.yml', 'forms: [b]')]
+    const files = [hashedFile('one/.holdfast.yml', 'forms: [a]'), hashedFile('one/other.yml', 'forms: [b]')]
     const reader = createFolderRulesReader()
     expect(await reader.read(folder, files)).toEqual([{ ...OPEN, folder: 'one', forms: ['a'] }])
     // What is known is not read again.

@@ -24,7 +24,7 @@ import { AMPLE } from '../support/ample-limits.js'
 
 /** One connection's job traffic over a real database; the test says what the agent says. */
 const RUNNER = 7
-const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}') }
+const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}'), leftOut: [] }
 
 let folder: string
 let store: Store

@@ -78,7 +78,9 @@ beforeEach(async () => {
     limits: AMPLE,
     files: {
       manifest: () =>
-        filesFault ? Promise.reject(filesFault) : Promise.resolve({ sha256: 'a'.repeat(64), json: Buffer.from('{}') }),
+        filesFault
+          ? Promise.reject(filesFault)
+          : Promise.resolve({ sha256: 'a'.repeat(64), json: Buffer.from('{}'), leftOut: [] }),
       open: () => Promise.resolve(null),
     },
     sealSecrets: () => Promise.resolve(null),

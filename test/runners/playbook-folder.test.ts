@@ -20,12 +20,17 @@ import { dirname, join } from 'node:path'
 import { type Manifest, parseManifest } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { InvalidInputError } from '../../control-plane/src/errors.js'
+import type { LeftOut } from '../../control-plane/src/runners/files/left-out.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/files/playbook-folder.js'
+import type { JobFileNeeds } from '../../control-plane/src/runners/files/playbook-part.js'
 
 const MEGABYTE = 1024 * 1024
+const UNHEARD = { note: () => undefined }
 
 let base: string
 let folder: string
+/** What the last walk could not send. */
+let reported: readonly LeftOut[]
 /** Hours ahead, so that every file counts as settled. */
 const clock = { now: () => Date.now() + 3_600_000 }
 
@@ -42,7 +47,7 @@ function put(path: string, content: string | Buffer): void {
 }
 
 function open(maxBytes = 512 * MEGABYTE) {
-  return createPlaybookFolder({ path: folder, maxBytes, clock })
+  return createPlaybookFolder({ path: folder, maxBytes, clock, report: { note: (found) => (reported = found) } })
 }
 
 function sha256(content: string | Buffer): string {
@@ -59,26 +64,46 @@ async function contentOf(blob: { content: AsyncIterable<Buffer> } | null): Promi
   return Buffer.concat(parts)
 }
 
+/** Modes that the umask of a test run does not decide. */
+const MODES = [
+  ['bin/tool', 0o4751],
+  ['empty', 0o600],
+  ['roles/web/tasks/main.yml', 0o644],
+  ['site.yml', 0o440],
+  ['bin', 0o2750],
+  ['spool/empty', 0o1700],
+] as const
+
 describe('the manifest', () => {
-  test('lists every file with hash, size and mode, and every link, sorted', async () => {
+  test('lists every file with hash, size and mode, every link, and every folder with its mode, sorted', async () => {
     put('site.yml', '- hosts: all\n')
     put('roles/web/tasks/main.yml', '[]')
     put('bin/tool', '#!/bin/sh\n')
     put('empty', '')
-    chmodSync(join(folder, 'bin/tool'), 0o755)
+    mkdirSync(join(folder, 'spool/empty'), { recursive: true })
+    // Bits that make a program run as its owner, or keep a folder for a group, do not travel.
+    for (const [path, mode] of MODES) chmodSync(join(folder, path), mode)
     symlinkSync('../site.yml', join(folder, 'bin/site.yml'))
     symlinkSync('roles', join(folder, 'rolle'))
     expect(await manifestOf()).toEqual({
       version: 1,
       files: [
-        { path: 'bin/tool', sha256: sha256('#!/bin/sh\n'), size: 10, executable: true },
-        { path: 'empty', sha256: sha256(''), size: 0, executable: false },
-        { path: 'roles/web/tasks/main.yml', sha256: sha256('[]'), size: 2, executable: false },
-        { path: 'site.yml', sha256: sha256('- hosts: all\n'), size: 13, executable: false },
+        { path: 'bin/tool', sha256: sha256('#!/bin/sh\n'), size: 10, mode: 0o751 },
+        { path: 'empty', sha256: sha256(''), size: 0, mode: 0o600 },
+        { path: 'roles/web/tasks/main.yml', sha256: sha256('[]'), size: 2, mode: 0o644 },
+        { path: 'site.yml', sha256: sha256('- hosts: all\n'), size: 13, mode: 0o440 },
       ],
       links: [
         { path: 'bin/site.yml', target: '../site.yml' },
         { path: 'rolle', target: 'roles' },
+      ],
+      folders: [
+        { path: 'bin', mode: 0o750 },
+        { path: 'roles', mode: 0o755 },
+        { path: 'roles/web', mode: 0o755 },
+        { path: 'roles/web/tasks', mode: 0o755 },
+        { path: 'spool', mode: 0o755 },
+        { path: 'spool/empty', mode: 0o700 },
       ],
     })
   })
@@ -109,7 +134,7 @@ describe('the manifest', () => {
     chmodSync(join(folder, 'b.yml'), 0o755)
     const after = await manifestOf(files)
     expect(after.files.map((file) => file.sha256)).toEqual([sha256('ONE'), sha256('two')])
-    expect(after.files[1]?.executable).toBe(true)
+    expect(after.files[1]?.mode).toBe(0o755)
     renameSync(join(folder, 'a.yml'), join(folder, 'c.yml'))
     rmSync(join(folder, 'b.yml'))
     expect((await manifestOf(files)).files.map((file) => file.path)).toEqual(['c.yml'])
@@ -117,13 +142,13 @@ describe('the manifest', () => {
   })
 
   test('of an empty folder is an empty list', async () => {
-    expect(await manifestOf()).toEqual({ version: 1, files: [], links: [] })
+    expect(await manifestOf()).toEqual({ version: 1, files: [], links: [], folders: [] })
   })
 
   test('may be of a folder that is reached through a link', async () => {
     put('a.yml', 'one')
     symlinkSync(folder, join(base, 'link'))
-    const files = createPlaybookFolder({ path: join(base, 'link'), maxBytes: MEGABYTE, clock })
+    const files = createPlaybookFolder({ path: join(base, 'link'), maxBytes: MEGABYTE, clock, report: UNHEARD })
     expect((await manifestOf(files)).files).toHaveLength(1)
   })
 
@@ -131,7 +156,8 @@ describe('the manifest', () => {
     put('a.yml', 'one')
     const { atime, mtime } = statSync(join(folder, 'a.yml'))
     // A clock as it is: the file has just changed, so its hash is not remembered.
-    const files = createPlaybookFolder({ path: folder, maxBytes: MEGABYTE, clock: { now: () => Date.now() } })
+    const own = { clock: { now: () => Date.now() }, report: UNHEARD }
+    const files = createPlaybookFolder({ path: folder, maxBytes: MEGABYTE, ...own })
     await files.manifest()
     put('a.yml', 'two')
     utimesSync(join(folder, 'a.yml'), atime, mtime)
@@ -156,52 +182,124 @@ describe('calls at the same time', () => {
   })
 
   test('a failed walk fails the callers that asked for it, and not the next ones', async () => {
-    execFileSync('mkfifo', [join(folder, 'pipe')])
-    const files = open()
+    put('big', Buffer.alloc(MEGABYTE + 1))
+    const files = open(MEGABYTE)
     await expect(files.manifest()).rejects.toBeInstanceOf(InvalidInputError)
-    rmSync(join(folder, 'pipe'))
+    rmSync(join(folder, 'big'))
     expect((await manifestOf(files)).files).toEqual([])
   })
 })
 
-describe('a file that may not be sent is refused, and named', () => {
+/** What a job of a form needs that names these files, and runs this playbook. */
+const needing = (files: string[] | null, playbook = 'site.yml', inventories: string[] = []): JobFileNeeds => ({
+  form: 'any form',
+  playbook,
+  workingFolder: '',
+  inventories,
+  files,
+})
+
+/** Root may read everything. */
+async function asUser<T>(task: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    return await task()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
+
+describe('an entry that cannot travel', () => {
+  const listen = (path: string) => {
+    const server = createServer()
+    return new Promise<void>((resolve) => server.listen(path, () => resolve())).then(() => server.unref())
+  }
+  const raw = (name: Buffer) => Buffer.concat([Buffer.from(`${folder}/`), name])
+
   test.each([
-    ['an absolute link', '/etc/passwd'],
-    ['a link that leaves the folder', '../secret'],
-    ['a link that leaves it on a detour', 'roles/../../secret'],
-    ['a link that climbs from where another link leads', 'here/../secret'],
-  ])('%s', async (_name, target) => {
+    ['an absolute link', 'odd', 'an absolute link', () => symlinkSync('/etc/passwd', join(folder, 'odd'))],
+    ['a link that leaves the folder', 'odd', 'lead out of', () => symlinkSync('../secret', join(folder, 'odd'))],
+    ['one that leaves it on a detour', 'odd', 'lead out', () => symlinkSync('roles/../../x', join(folder, 'odd'))],
+    ['one that climbs behind a link', 'odd', 'lead out of', () => symlinkSync('here/../x', join(folder, 'odd'))],
+    ['a named pipe', 'odd', 'a named pipe', () => execFileSync('mkfifo', [join(folder, 'odd')])],
+    ['a socket', 'odd', 'a socket', () => listen(join(folder, 'odd'))],
+    ['a backslash', 'a\\b.yml', 'backslash', () => put('a\\b.yml', '')],
+    ['a line feed in a folder', 'a\nb', 'control character', () => put('a\nb/c.yml', '')],
+    ['a name that is not UTF-8', '\uFFFD\uFFFD', 'not UTF-8', () => writeFileSync(raw(Buffer.from([0xff, 0xfe])), '')],
+    [
+      'a path that is too long',
+      expect.any(String),
+      'too long',
+      () => put(`${`${'long'.repeat(50)}/`.repeat(17)}a.yml`, ''),
+    ],
+  ])('is left out and reported: %s', async (_name, path, reason, make: () => unknown) => {
     writeFileSync(join(base, 'secret'), 'secret')
     put('roles/x', '')
+    put('site.yml', '')
     symlinkSync('.', join(folder, 'here'))
-    symlinkSync(target, join(folder, 'bad-link'))
-    await expect(open().manifest()).rejects.toThrow(/bad-link/)
-    await expect(open().manifest()).rejects.toBeInstanceOf(InvalidInputError)
+    await make()
+    const files = open()
+    const { json, leftOut } = await files.manifest(needing(null))
+    const manifest = parseManifest(json.toString())
+    expect(manifest.files.map((file) => file.path)).toEqual(['roles/x', 'site.yml'])
+    expect(manifest.links).toEqual([{ path: 'here', target: '.' }])
+    expect(leftOut).toEqual([{ path, reason: expect.stringContaining(reason) as string }])
+    expect(reported).toEqual(leftOut)
+    // It is no matter for a job that does not get that part of the folder.
+    expect((await files.manifest(needing(['roles']))).leftOut).toEqual([])
   })
 
-  test('a named pipe', async () => {
-    execFileSync('mkfifo', [join(folder, 'my-pipe')])
-    await expect(open().manifest()).rejects.toThrow(/my-pipe is a named pipe/)
+  test('is also a file or a folder that the control plane may not read', async () => {
+    for (const path of ['site.yml', 'keys/root', 'closed/a.yml']) put(path, path)
+    chmodSync(join(folder, 'keys/root'), 0o000)
+    chmodSync(join(folder, 'closed'), 0o000)
+    chmodSync(base, 0o755)
+    const { json, leftOut } = await asUser(() => open().manifest(needing(null)))
+    const manifest = parseManifest(json.toString())
+    expect(manifest.files.map(({ path }) => path)).toEqual(['site.yml'])
+    expect(manifest.folders.map(({ path }) => path)).toEqual(['keys'])
+    expect(leftOut.map(({ path, reason }) => [path, reason])).toEqual([
+      ['closed', expect.stringContaining('may not be read')],
+      ['keys/root', expect.stringContaining('may not be read')],
+    ])
   })
 
-  test('a socket', async () => {
-    const listening = createServer()
-    await new Promise<void>((resolve) => listening.listen(join(folder, 'my-socket'), resolve))
-    await expect(open().manifest()).rejects.toThrow(/my-socket is a socket/)
-    listening.close()
+  test('stops the jobs that name it, or that come to it through a link, and no other', async () => {
+    for (const path of ['site.yml', 'hosts', 'books/a.yml']) put(path, '')
+    symlinkSync('/srv/tools', join(folder, 'tools'))
+    symlinkSync('../tools/run.yml', join(folder, 'books/chained.yml'))
+    execFileSync('mkfifo', [join(folder, 'books/pipe')])
+    const files = open()
+    const refused = (needs: JobFileNeeds) => expect(files.manifest(needs)).rejects
+    await refused(needing(null, 'tools/run.yml')).toThrow(
+      /needs tools\/run\.yml .*reached through tools, .*absolute link/,
+    )
+    await refused(needing([], 'books/chained.yml')).toThrow(/books\/chained\.yml .*through tools/)
+    await refused(needing(null, 'site.yml', ['books/pipe'])).toThrow(/books\/pipe .*\(a named pipe\)/)
+    await refused(needing(['tools'])).toBeInstanceOf(InvalidInputError)
+    // A folder that is named goes without it.
+    const { json, leftOut } = await files.manifest(needing(['books'], 'site.yml', ['hosts']))
+    expect(parseManifest(json.toString()).files.map(({ path }) => path)).toEqual(['books/a.yml', 'hosts', 'site.yml'])
+    expect(leftOut.map(({ path }) => path)).toEqual(['books/pipe'])
   })
 
-  test('a name that other systems read differently', async () => {
-    put('a\\b.yml', '')
-    await expect(open().manifest()).rejects.toThrow(/the name of "a\\\\b.yml"/)
+  test('if it is a file of rules, it closes its folder: nobody knows who may get it', async () => {
+    put('site.yml', '')
+    put('finance/pay.yml', 'salaries')
+    put('rules.yml', 'forms: [Payroll]\n')
+    symlinkSync('../rules.yml', join(folder, 'finance/.holdfast.yml'))
+    const files = open()
+    const { json } = await files.manifest(needing(null))
+    expect(json.toString()).not.toContain('finance')
+    await expect(files.manifest(needing(null, 'finance/pay.yml'))).rejects.toThrow(
+      /finance\/\.holdfast\.yml cannot be used/,
+    )
   })
+})
 
-  test('a name that is not UTF-8', async () => {
-    writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff, 0xfe])]), '')
-    await expect(open().manifest()).rejects.toThrow(/the name of/)
-  })
-
-  test('more bytes than the setting allows; links and version control do not count', async () => {
+describe('the folder is refused', () => {
+  test('with more bytes than the setting allows; links and version control do not count', async () => {
     put('big', Buffer.alloc(MEGABYTE))
     put('.git/pack', Buffer.alloc(5 * MEGABYTE))
     await open(MEGABYTE).manifest()
@@ -209,20 +307,20 @@ describe('a file that may not be sent is refused, and named', () => {
     await expect(open(MEGABYTE).manifest()).rejects.toThrow(/more than 1 MB.*RTE_FILES_MAX_MB/)
   })
 
-  test('a folder that is missing, or a file in its place', async () => {
+  test('when it is missing, or a file is in its place', async () => {
     rmSync(folder, { recursive: true })
     await expect(open().manifest()).rejects.toBeInstanceOf(InvalidInputError)
     writeFileSync(folder, '')
     await expect(open().manifest()).rejects.toThrow(/not a folder/)
   })
+})
 
-  test('links inside the folder are fine, also broken ones and those to a parent inside', async () => {
-    put('roles/web/x', '')
-    symlinkSync('../..', join(folder, 'roles/web/top'))
-    symlinkSync('nowhere', join(folder, 'broken'))
-    lutimesSync(join(folder, 'broken'), 1, 1)
-    expect((await manifestOf()).links.map((link) => link.path)).toEqual(['broken', 'roles/web/top'])
-  })
+test('links inside the folder are fine, also broken ones and those to a parent inside', async () => {
+  put('roles/web/x', '')
+  symlinkSync('../..', join(folder, 'roles/web/top'))
+  symlinkSync('nowhere', join(folder, 'broken'))
+  lutimesSync(join(folder, 'broken'), 1, 1)
+  expect((await manifestOf()).links.map((link) => link.path)).toEqual(['broken', 'roles/web/top'])
 })
 
 describe('opening a blob', () => {

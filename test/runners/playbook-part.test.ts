@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseManifest } from '@holdfast/protocol'
@@ -18,7 +18,13 @@ function put(path: string, content = path): void {
   writeFileSync(join(folder, path), content)
 }
 
-const open = () => createPlaybookFolder({ path: folder, maxBytes: 1024 * 1024, clock: { now: Date.now } })
+const open = () =>
+  createPlaybookFolder({
+    path: folder,
+    maxBytes: 1024 * 1024,
+    clock: { now: Date.now },
+    report: { note: () => undefined },
+  })
 
 const job = (more: Partial<JobFileNeeds> = {}): JobFileNeeds => ({
   form: 'any form',
@@ -56,6 +62,21 @@ describe('the part of the playbook folder that a job gets', () => {
       'site.yml',
     ])
     expect(await partOf(job({ files: [] }))).toEqual(['ansible.cfg', 'site.yml'])
+  })
+
+  test('brings the folders around its files and its empty folders, with their modes, and no other', async () => {
+    for (const path of ['roles/web/spool/empty', 'roles/db/empty']) mkdirSync(join(folder, path), { recursive: true })
+    for (const path of ['roles', 'roles/web', 'hosts']) chmodSync(join(folder, path), 0o750)
+    const needs = job({ files: ['roles/web'], inventories: ['hosts/prod'] })
+    const { folders } = parseManifest((await open().manifest(needs)).json.toString())
+    expect(folders.map(({ path, mode }) => [path, mode & 0o007])).toEqual([
+      ['hosts', 0],
+      ['roles', 0],
+      ['roles/web', 0],
+      ['roles/web/spool', 0o005],
+      ['roles/web/spool/empty', 0o005],
+      ['roles/web/tasks', 0o005],
+    ])
   })
 
   test('with a sub path has the ansible.cfg of that folder', async () => {

@@ -267,6 +267,11 @@ export interface FormList {
     form: string | null
     reason: string
   }[]
+  /** For admins: what of the playbook folder cannot travel to runners. Jobs that name it are refused */
+  files_left_out?: {
+    path: string
+    reason: string
+  }[]
 }
 
 export interface Job {
@@ -1808,6 +1813,7 @@ export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject(
       }),
     ),
   ),
+  files_left_out: v.optional(v.array(v.looseObject({ path: v.string(), reason: v.string() }))),
 })
 
 export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.looseObject({

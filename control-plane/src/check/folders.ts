@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path'
 import { isErrno, unlessMissing } from '@holdfast/host/system-errors'
 import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { messageOf } from '../errors.js'
+import { walkFolder } from '../runners/files/folder-walk.js'
+import { entriesInWords, namedInWords } from '../runners/files/left-out.js'
 import type { ControlPlaneSettings } from '../settings.js'
 
 const MEBIBYTE = 1024 * 1024
@@ -13,13 +15,14 @@ const LITTLE_DISK_BYTES = 1024 * MEBIBYTE
 /** Files with secrets that the service makes in its data folder. */
 const SECRET_FILES = ['encryption-secret', 'access-token-secret']
 
-type Places = Pick<ControlPlaneSettings, 'persistentPath' | 'playbooksPath' | 'formsPath'>
+type Places = Pick<ControlPlaneSettings, 'persistentPath' | 'playbooksPath' | 'formsPath' | 'runnerFilesMaxBytes'>
 
 /**
  * Checks the data folder: who owns it, who may look into it, and how much free space there is. Checks whether the folders
- * of forms and playbooks can be read.
+ * of forms and playbooks can be read, and whether everything of the playbooks can travel to a runner.
  */
-export async function checkFolders({ persistentPath, playbooksPath, formsPath }: Places): Promise<Finding[]> {
+export async function checkFolders(places: Places): Promise<Finding[]> {
+  const { persistentPath, formsPath } = places
   const data = await dataFinding(persistentPath)
   if (data.state === 'problem') return [data]
   return [
@@ -27,7 +30,7 @@ export async function checkFolders({ persistentPath, playbooksPath, formsPath }:
     ...(await secretFindings(persistentPath)),
     ...(await diskFindings(persistentPath)),
     await readable('forms folder', formsPath),
-    await readable('playbook folder', playbooksPath),
+    await playbookFinding(places),
   ]
 }
 
@@ -83,6 +86,24 @@ export function diskFinding(path: string, freeBytes: number): Finding {
   if (freeBytes === 0) return wrong('disk', 'full', advice)
   const words = `${Math.floor(freeBytes / MEBIBYTE)} MiB free`
   return freeBytes < LITTLE_DISK_BYTES ? doubtful('disk', words, advice) : fine('disk', words)
+}
+
+async function playbookFinding({ playbooksPath: path, runnerFilesMaxBytes }: Places): Promise<Finding> {
+  const subject = 'playbook folder'
+  const finding = await readable(subject, path)
+  if (finding.state !== 'ok' || (await unlessMissing(stat(path), null)) === null) return finding
+  try {
+    const { leftOut } = await walkFolder(path, runnerFilesMaxBytes)
+    if (leftOut.length === 0) return finding
+    const words = `${entriesInWords(leftOut)} of ${path} cannot travel to runners: ${namedInWords(leftOut)}`
+    return doubtful(subject, words, 'jobs run without them, unless they name them; remove them, or make links relative')
+  } catch (error) {
+    return doubtful(
+      subject,
+      messageOf(error),
+      'jobs cannot get their files; runners with RTE_FILES=local have their own',
+    )
+  }
 }
 
 async function readable(subject: string, path: string): Promise<Finding> {

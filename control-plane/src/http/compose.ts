@@ -173,7 +173,12 @@ function serviceRoutes(
       store,
       version,
       warnings: () =>
-        [sessionDoubt, rooms.runners.serviceKeys.trouble(), rooms.ages.trouble()].filter((one) => one !== null),
+        [
+          sessionDoubt,
+          rooms.runners.serviceKeys.trouble(),
+          rooms.ages.trouble(),
+          rooms.runners.folderReport.trouble(),
+        ].filter((one) => one !== null),
     }),
     pageStartRoutes({ store, openId: auth.external.openId }),
     metricsRoutes({ metrics, metricsToken, authenticate }),
@@ -221,7 +226,12 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
   const { sessions } = auth
   const { hub, joinTokens, orphans, addresses } = runners
   const answerTurns = createAnswerTurns()
-  const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
+  const shown = {
+    folderReport: runners.folderReport,
+    forms: forms.forms,
+    workflows: sequences.workflows,
+    roles: auth.roles,
+  }
   return [
     formRoutes(shown),
     evaluateRoutes(evaluation),

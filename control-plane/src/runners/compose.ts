@@ -16,6 +16,7 @@ import { createRunnerHub } from './registration/hub/hub.js'
 import { approvedNeedsOf } from './offers/job-order.js'
 import { createJoinTokens } from './registration/join/tokens.js'
 import { createOrphanActions } from './held/orphan-actions.js'
+import { createFolderReport } from './files/folder-report.js'
 import { createPlaybookFolder } from './files/playbook-folder.js'
 import { openServiceKeys } from './registration/service-keys.js'
 import { streamLimits } from './streams/stream-limits.js'
@@ -60,7 +61,9 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
   const { clock, timers, log, onClose } = ground
   const { store, live, nodes } = needs
   const { maxOutputBytes: outputBytes, runnerLostMs: lostMs } = settings
-  const files = createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock })
+  const folder = { path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes }
+  const folderReport = createFolderReport({ ...folder, ...ground })
+  const files = createPlaybookFolder({ ...folder, clock, report: folderReport })
   const { box, ...others } = needs
   const dispatcher = createDispatcher({
     ...others,
@@ -103,6 +106,8 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
     serviceKeys,
     joinTokens: createJoinTokens({ ...ground, store, fingerprint }),
     orphans: createOrphanActions({ store, live, log, decided }),
+    /** What of the playbook folder no runner gets. */
+    folderReport,
     /** The files that an approval of a job is given for. */
     approvedFiles: { manifest: (job: Parameters<typeof approvedNeedsOf>[0]) => files.manifest(approvedNeedsOf(job)) },
   }

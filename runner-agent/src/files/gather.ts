@@ -1,11 +1,11 @@
 import { type JobOrder, type Manifest, parseJson, parseManifest, ProtocolError } from '@holdfast/protocol'
-import { rm } from 'node:fs/promises'
 import * as v from 'valibot'
 import { forEachLimited } from '../for-each-limited.js'
+import { removeTree } from '../host/remove-tree.js'
 import type { JobKey } from '../spool/job-folder.js'
 import { type BlobCache, UnusableBlobError } from './blob-cache.js'
 import { type BlobTransfer, TransferError } from './blob-transfer.js'
-import { makeWorkFolder } from './work-folder.js'
+import { makeWorkFolder, type WorkFolder } from './work-folder.js'
 
 const LOOKS_AT_ONCE = 8
 
@@ -20,7 +20,7 @@ export interface GatherOptions {
   readonly cache: BlobCache
   readonly transfer: BlobTransfer
   /** Where the work folder shall be made; null when the playbooks are on this host. */
-  readonly workFolder: string | null
+  readonly workFolder: WorkFolder | null
   readonly signal: AbortSignal
 }
 
@@ -48,7 +48,7 @@ export async function gatherInputs(options: GatherOptions): Promise<Extravars> {
   }
 }
 
-async function gatherFiles(options: GatherOptions, workFolder: string): Promise<void> {
+async function gatherFiles(options: GatherOptions, workFolder: WorkFolder): Promise<void> {
   const { order, cache } = options
   const manifest = readBlob(await readHeld(options, order.manifest_sha256), 'list of files', parseManifest)
   const hashes = new Set(manifest.files.map((file) => file.sha256))
@@ -62,7 +62,11 @@ async function gatherFiles(options: GatherOptions, workFolder: string): Promise<
 }
 
 /** Asks once more for files that somebody has removed from the cache or changed there. */
-async function makeAgainWhenUnusable(options: GatherOptions, manifest: Manifest, workFolder: string): Promise<void> {
+async function makeAgainWhenUnusable(
+  options: GatherOptions,
+  manifest: Manifest,
+  workFolder: WorkFolder,
+): Promise<void> {
   try {
     await makeWorkFolder(workFolder, manifest, options.cache)
   } catch (error) {
@@ -70,7 +74,7 @@ async function makeAgainWhenUnusable(options: GatherOptions, manifest: Manifest,
     const hashes = new Set(manifest.files.map((file) => file.sha256))
     for (const sha256 of hashes) options.cache.doubt(sha256)
     await fetchLacking(options, hashes)
-    await rm(workFolder, { recursive: true, force: true })
+    await removeTree(workFolder.path)
     await makeWorkFolder(workFolder, manifest, options.cache)
   }
 }

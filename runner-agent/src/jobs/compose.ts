@@ -7,7 +7,8 @@ import { createOwnership } from './ownership.js'
 import { createSpoolLoading, type SpoolLoading } from './spool-loading.js'
 
 /** What the composition of this room adds by itself. */
-type Own = 'log' | 'now' | 'after' | 'bootId' | 'abortTimeouts' | 'ownership' | 'ownMaxJobs' | 'spoolMaxBytes'
+type Own =
+  'log' | 'now' | 'after' | 'bootId' | 'abortTimeouts' | 'ownership' | 'ownMaxJobs' | 'spoolMaxBytes' | 'filesUmask'
 
 /** What this room needs of other rooms. */
 export interface JobsNeeds extends Omit<HostJobsDependencies, Own> {
@@ -23,7 +24,7 @@ export interface JobsParts {
 /** All jobs of this host. */
 export function composeJobs(
   { log, now, after, onClose }: Ground,
-  { maxJobs, spoolMaxBytes }: { readonly maxJobs: number; readonly spoolMaxBytes: number },
+  settings: Pick<HostJobsDependencies, 'spoolMaxBytes' | 'filesUmask'> & { readonly maxJobs: number },
   { trust, ...needs }: JobsNeeds,
 ): JobsParts {
   const hostJobs = createHostJobs({
@@ -34,8 +35,9 @@ export function composeJobs(
     bootId: readBootId(),
     abortTimeouts: ABORT_TIMEOUTS,
     ownership: createOwnership(trust),
-    ownMaxJobs: maxJobs,
-    spoolMaxBytes,
+    ownMaxJobs: settings.maxJobs,
+    spoolMaxBytes: settings.spoolMaxBytes,
+    filesUmask: settings.filesUmask,
   })
   onClose(() => hostJobs.dispose())
   return { hostJobs, loading: createSpoolLoading(hostJobs, log) }

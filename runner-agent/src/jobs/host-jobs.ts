@@ -17,7 +17,7 @@ const ALONE_MS = 60_000
 
 /** What the jobs of a host need. */
 export interface HostJobsDependencies
-  extends SpooledRunsDependencies, Pick<IntakeDependencies, 'bootId' | 'now' | 'openSecrets'> {
+  extends SpooledRunsDependencies, Pick<IntakeDependencies, 'bootId' | 'now' | 'openSecrets' | 'filesUmask'> {
   readonly cache: BlobCache
   readonly uploadStore: UploadStore
   readonly ownMaxJobs: number
@@ -104,13 +104,12 @@ class SpooledHostJobs implements HostJobs {
   #waitNoMore = (): void => undefined
 
   constructor(deps: HostJobsDependencies) {
-    const { log, ownership, playbook } = deps
+    const { log, ownership } = deps
     this.#deps = deps
     this.#runs = new SpooledRuns(deps, () => this.#session)
     this.#intake = createIntake({
       ...deps,
       service: () => ownership.atHand(),
-      withFiles: playbook.localFolder === null,
       refusal: () => this.#refusal(),
       claimed: (folder, port) => {
         this.#claimed(folder, port)

@@ -53,8 +53,8 @@ export interface IntakeDependencies {
   readonly bootId: string
   /** Fingerprint of the control plane at hand: jobs are claimed from it. */
   readonly service: () => string
-  /** True when the control plane sends playbook folders. */
-  readonly withFiles: boolean
+  /** Permission bits that nothing in a work folder gets; null: the playbooks are on this host. */
+  readonly filesUmask: number | null
   readonly openSecrets: OpenSecrets
   /** Why no job can be taken now, or null. */
   readonly refusal: () => Refusal | null
@@ -193,9 +193,9 @@ class OfferIntake implements Intake {
   }
 
   async #prepare({ port, cancel }: Reservation, order: JobOrder, staged: StagedJob): Promise<void> {
-    const { cache, uploadStore, withFiles } = this.#deps
+    const { cache, uploadStore, filesUmask } = this.#deps
     const { transfer, uploads } = port
-    await prepareJob(order, staged, { cache, uploadStore, withFiles, transfer, uploads, signal: cancel.signal })
+    await prepareJob(order, staged, { cache, uploadStore, filesUmask, transfer, uploads, signal: cancel.signal })
   }
 
   async #claim({ service, port }: Reservation, order: JobOrder, staged: StagedJob): Promise<void> {

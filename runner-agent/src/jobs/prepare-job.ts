@@ -16,8 +16,8 @@ export interface JobSources {
   readonly uploadStore: UploadStore
   readonly transfer: BlobTransfer
   readonly uploads: UploadTransfer
-  /** True when the control plane sends playbook folders. */
-  readonly withFiles: boolean
+  /** Permission bits that nothing in the work folder gets; null: the playbooks are on this host. */
+  readonly filesUmask: number | null
   readonly signal: AbortSignal
 }
 
@@ -27,9 +27,9 @@ export interface JobSources {
  * @throws the errors of the transfers; the system's error; the signal's reason when it is aborted
  */
 export async function prepareJob(order: JobOrder, staged: StagedJob, sources: JobSources): Promise<void> {
-  const { cache, uploadStore, transfer, signal } = sources
+  const { cache, uploadStore, transfer, filesUmask, signal } = sources
   const { key } = staged.destination
-  const workFolder = sources.withFiles ? join(staged.path, 'work') : null
+  const workFolder = filesUmask === null ? null : { path: join(staged.path, 'work'), umask: filesUmask }
   const extravars = await gatherInputs({ key, order, cache, transfer, workFolder, signal })
   const folder = join(staged.path, 'uploads')
   await gatherUploads({ key, order, uploadStore, transfer: sources.uploads, folder, signal })

@@ -1,7 +1,7 @@
 import type { EndRecord, StreamName } from '@holdfast/protocol'
-import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess, lookAtProcess } from '../host/processes.js'
+import { removeTree } from '../host/remove-tree.js'
 import { createDurably } from '@holdfast/host/durable'
 import { isErrno } from '@holdfast/host/system-errors'
 import type { JobFolder, JobFileName } from './job-folder.js'
@@ -144,7 +144,7 @@ async function withRoom<Result>(folder: JobFolder, write: () => Promise<Result>)
     return await write()
   } catch (error) {
     if (!isErrno(error, 'ENOSPC', 'EDQUOT') || !isRoomFree(folder)) throw error
-    await rm(folder.file('work'), { recursive: true, force: true })
+    await removeTree(folder.file('work'))
     return write()
   }
 }

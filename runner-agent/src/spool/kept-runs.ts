@@ -1,7 +1,8 @@
-import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { mkdir, readdir, rename, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeReplacing } from '@holdfast/host/durable'
 import { isErrno } from '@holdfast/host/system-errors'
+import { removeTree } from '../host/remove-tree.js'
 import { describeError, type Logger } from '../log.js'
 import { createJobFolder, folderNameOf, type JobFileName, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
 import type { PastRuns } from './past-runs.js'
@@ -161,7 +162,7 @@ export class KeptRuns {
       .then(async (names) => {
         for (const name of names) {
           const isKept = KEPT_FILES.some((kept) => kept === name)
-          if (!isKept) await rm(join(path, name), { recursive: true, force: true, maxRetries: 2 })
+          if (!isKept) await removeTree(join(path, name))
         }
         await removeSecrets(createJobFolder(path, key))
       })

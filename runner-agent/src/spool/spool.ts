@@ -1,9 +1,10 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { removeTree } from '../host/remove-tree.js'
 import type { Logger } from '../log.js'
 import { syncFolder } from '@holdfast/host/durable'
 import { isErrno } from '@holdfast/host/system-errors'
@@ -120,7 +121,7 @@ class SpoolFolder implements Spool {
   async prepare(): Promise<void> {
     await this.#mark.prepare()
     // This is done only once, because later the folder may have offers that are being prepared.
-    if (!this.#isCleared) await rm(this.#staging, { recursive: true, force: true })
+    if (!this.#isCleared) await removeTree(this.#staging)
     for (const folder of [this.#jobs, this.#staging]) await mkdir(folder, { recursive: true, mode: 0o700 })
     await this.#trash.prepare()
     await this.#kept.prepare()
@@ -180,7 +181,7 @@ class SpoolFolder implements Spool {
   }
 
   async discard({ path }: StagedJob): Promise<void> {
-    await rm(path, { recursive: true, force: true })
+    await removeTree(path)
   }
 
   async keep(folder: JobFolder, end: EndRecord, number = folder.key.jobId): Promise<void> {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeTree } from '../host/remove-tree.js'
 import type { Logger } from '../log.js'
 import { isErrno } from '@holdfast/host/system-errors'
 import { folderNameOf, type JobFolder } from './job-folder.js'
@@ -62,7 +63,7 @@ export class Trash {
   }
 
   #removeLater(path: string): void {
-    const removal = rm(path, { recursive: true, force: true, maxRetries: 2 })
+    const removal = removeTree(path)
       .catch((error: unknown) => {
         this.#log.warn({ path, error }, 'cannot remove a folder of the trash now; the next start tries again')
       })

@@ -27,7 +27,7 @@ const until = (what: string, condition: (list: FormList) => boolean) =>
 const form = (name: string, more = '') => `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: site.yml\n${more}`
 
 test('an empty folder has no forms', async () => {
-  expect(await list()).toEqual({ count: 0, records: [], needs: [], errors: [] })
+  expect(await list()).toEqual({ count: 0, records: [], needs: [], errors: [], files_left_out: [] })
 })
 
 describe('loading', () => {

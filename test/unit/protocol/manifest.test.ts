@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { ProtocolError, isSafeLink, isSafeRelativePath, parseManifest, plainPlaybookPath } from '@holdfast/protocol'
 
 const HASH = 'a'.repeat(64)
-const file = (path: string) => ({ path, sha256: HASH, size: 1, executable: false })
-const textOf = (files: readonly object[], links: readonly object[]) => JSON.stringify({ version: 1, files, links })
+const file = (path: string) => ({ path, sha256: HASH, size: 1, mode: 0o644 })
+const textOf = (files: readonly object[], links: readonly object[], folders: readonly object[] = []) =>
+  JSON.stringify({ version: 1, files, links, folders })
 
 test('files, and links to what is beside them, are taken', () => {
   const links = [
@@ -29,8 +30,15 @@ test.each([
   ['a file that is a link, too', [file('a')], [{ path: 'a', target: 'b' }], 'double path'],
   ['a path that leaves the folder', [file('../a')], [], 'unsafe path'],
   ['a link that leaves the folder', [], [{ path: 'a/b', target: '../../c' }], 'unsafe link'],
-])('%s is refused', (_, files, links, problem) => {
-  expect(() => parseManifest(textOf(files, links))).toThrow(problem)
+  ['a file below a file', [file('a'), file('a/b')], [], 'lies below a file'],
+  ['a folder that leaves the folder', [], [], 'unsafe path', ['../a']],
+  ['a folder below a link', [], [{ path: 'a', target: '.' }], 'lies below a link', ['a/b']],
+  ['a folder that is a link, too', [], [{ path: 'a', target: '.' }], 'double path', ['a']],
+  ['a folder that is a file, too', [file('a')], [], 'double path', ['a']],
+  ['a folder below a file', [file('a')], [], 'lies below a file', ['a/b']],
+])('%s is refused', (_, files, links, problem, folders: string[] = []) => {
+  const withModes = folders.map((path) => ({ path, mode: 0o755 }))
+  expect(() => parseManifest(textOf(files, links, withModes))).toThrow(problem)
 })
 
 test.each([
@@ -47,6 +55,10 @@ test.each([
   ['..', false],
   ['a\0b', false],
   ['a\\b', false],
+  ['a\nb', false],
+  ['a\x7fb', false],
+  ['a\ud800', false],
+  ['größe ✨ -x', true],
 ])('the path %j stays below its folder: %s', (path, isSafe) => {
   expect(isSafeRelativePath(path)).toBe(isSafe)
 })
@@ -67,6 +79,7 @@ test.each([
   ['a', '/b', false],
   ['a', '', false],
   ['a', 'b\0', false],
+  ['a', 'b\n', false],
   ['../a', 'b', false],
 ])('a link at %j to %j stays inside: %s', (path, target, isSafe) => {
   expect(isSafeLink(path, target)).toBe(isSafe)
@@ -84,11 +97,13 @@ test.each([
 })
 
 test.each([
-  ['no list of links', { version: 1, files: [] }],
-  ['another version', { version: 2, files: [], links: [] }],
-  ['a file without a path', { version: 1, files: [{ ...file('a'), path: '' }], links: [] }],
-  ['a path that is too long', { version: 1, files: [file('a'.repeat(4097))], links: [] }],
-  ['a negative size', { version: 1, files: [{ ...file('a'), size: -1 }], links: [] }],
+  ['no list of links', { version: 1, files: [], folders: [] }],
+  ['another version', { version: 2, files: [], links: [], folders: [] }],
+  ['a file without a path', { version: 1, files: [{ ...file('a'), path: '' }], links: [], folders: [] }],
+  ['a path that is too long', { version: 1, files: [file('a'.repeat(4097))], links: [], folders: [] }],
+  ['a negative size', { version: 1, files: [{ ...file('a'), size: -1 }], links: [], folders: [] }],
+  ['a set-user-id bit', { version: 1, files: [{ ...file('a'), mode: 0o4755 }], links: [], folders: [] }],
+  ['no list of folders', { version: 1, files: [], links: [] }],
 ])('a manifest with %s is refused', (_what, manifest) => {
   expect(() => parseManifest(JSON.stringify(manifest))).toThrow(ProtocolError)
 })

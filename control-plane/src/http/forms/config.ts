@@ -7,7 +7,7 @@ import type { Form, FormError } from '../../forms/form.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import { callerOf, requireAdmin } from '../route/guards.js'
 import { answers } from '../route/schemas.js'
-import { type FormRoutesDependencies, formProblems, shownForm } from './forms.js'
+import { type FormProblemsDependencies, formProblems, shownForm } from './forms.js'
 
 const Constants = Type.Record(Type.String(), Type.Unknown(), { description: 'What forms refer to as $(name)' })
 const Sentences = Type.Array(Type.String())
@@ -42,8 +42,8 @@ const WholeForm = Type.Object(
 /** The properties of a form in a list of forms. */
 const LISTED = ['icon', 'image', 'tileClass', 'order', 'iconColor', 'iconSize', 'overlayIcon', 'overlayIconColor']
 
-type ConfigDependencies = Omit<FormRoutesDependencies, 'roles'> & {
-  readonly roles: FormRoutesDependencies['roles'] & { current(): Promise<RoleConfig> }
+type ConfigDependencies = Omit<FormProblemsDependencies, 'roles'> & {
+  readonly roles: FormProblemsDependencies['roles'] & { current(): Promise<RoleConfig> }
 }
 
 /** Forms, categories and constants in the shape that pages of the product family use. */

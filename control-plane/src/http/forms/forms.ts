@@ -28,6 +28,8 @@ const LeftOut = Type.Object({
   reason: Type.String(),
 })
 
+const FileLeftOut = Type.Object({ path: Type.String(), reason: Type.String() })
+
 const Needs = Type.Object({
   form: Type.String(),
   needs: Type.Array(
@@ -51,6 +53,11 @@ const FormList = Type.Object(
     ),
     errors: Type.Optional(
       Type.Array(LeftOut, { description: 'For admins: forms and workflows that were left out, and why' }),
+    ),
+    files_left_out: Type.Optional(
+      Type.Array(FileLeftOut, {
+        description: 'For admins: what of the playbook folder cannot travel to runners. Jobs that name it are refused',
+      }),
     ),
   },
   { title: 'FormList' },
@@ -91,12 +98,20 @@ const RUN_PROPERTIES = [
   'workflow',
 ]
 
-/** What the routes for forms need of other rooms. */
-export interface FormRoutesDependencies {
+/** What is needed to tell which forms and workflows are not in force. */
+export interface FormProblemsDependencies {
   readonly forms: Forms
   readonly workflows: { errors(): Promise<readonly FormError[]> }
   readonly roles: { problem(): RoleFileProblem | null }
 }
+
+/** What the routes for forms need of other rooms. */
+export interface FormRoutesDependencies extends FormProblemsDependencies {
+  readonly folderReport: { read(): Promise<readonly { readonly path: string; readonly reason: string }[]> }
+}
+
+/** Most entries of the playbook folder that are listed. */
+const MAX_FILES_LEFT_OUT = 1000
 
 /** Routes for the forms that the caller may launch. Admins also see which forms were left out, and why. */
 export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncTypebox {
@@ -123,7 +138,12 @@ export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncType
         if (!caller.isAdmin) return list
         const own = await deps.forms.functions()
         const needs = forms.map((form) => ({ form: form.name, needs: needsOf(form, own) }))
-        return { ...list, needs: needs.filter((one) => one.needs.length > 0), errors: await formProblems(deps) }
+        return {
+          ...list,
+          needs: needs.filter((one) => one.needs.length > 0),
+          errors: await formProblems(deps),
+          files_left_out: (await deps.folderReport.read()).slice(0, MAX_FILES_LEFT_OUT),
+        }
       },
     )
 
@@ -152,7 +172,7 @@ export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncType
 }
 
 /** The parts of the roles, forms and workflows that are not in force, and why. */
-export async function formProblems(deps: FormRoutesDependencies): Promise<FormError[]> {
+export async function formProblems(deps: FormProblemsDependencies): Promise<FormError[]> {
   const roles = deps.roles.problem()
   const broken = await Promise.all([deps.forms.errors(), deps.workflows.errors()])
   return [...(roles ? [{ ...roles, form: null }] : []), ...broken.flat()]

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf } from '../../errors.js'
 import { type FileStamp, isMissing, isPassingFileError, stampOf } from './file-stamp.js'
-import { type FolderFile, refusal, unreadable } from './folder-walk.js'
+import { type FolderFile, unreadable, unreadableReason } from './folder-walk.js'
+import type { LeftOut } from './left-out.js'
 
 /** Bytes read at a time. */
 export const READ_BYTES = 256 * 1024
@@ -26,6 +26,12 @@ export interface HashedFile extends FolderFile {
   readonly sha256: string
 }
 
+/** The files of a folder with their hashes, and those that could not be read. */
+export interface HashedFiles {
+  readonly files: readonly HashedFile[]
+  readonly leftOut: readonly LeftOut[]
+}
+
 /**
  * SHA-256 of files. A hash is remembered while the path and the stamp of the file stay the same.
  * @param now milliseconds since the epoch
@@ -36,12 +42,12 @@ export function createFileHashes(now: () => number) {
   return {
     /**
      * Hashes the files of a folder and reads only those that are new or changed. Files outside this list are forgotten.
-     * Files that were removed meanwhile are left out.
-     * @throws InvalidInputError for a file that may not be read or that changes all the time; UnavailableError when it
-     * cannot be read now
+     * Files that were removed meanwhile are not among them. A file that may not be read or that changes all the time is
+     * left out and named.
+     * @throws UnavailableError when a file cannot be read now
      */
-    async hash(root: string, files: readonly FolderFile[]): Promise<HashedFile[]> {
-      const hashed: (HashedFile | null)[] = new Array<null>(files.length).fill(null)
+    async hash(root: string, files: readonly FolderFile[]): Promise<HashedFiles> {
+      const hashed: (HashedFile | LeftOut | null)[] = new Array<null>(files.length).fill(null)
       const fresh: typeof remembered = new Map()
       const unknown: number[] = []
       files.forEach((file, index) => {
@@ -60,6 +66,7 @@ export function createFileHashes(now: () => number) {
           const read = file ? await hashWhileStable(root, file) : null
           if (!read) continue
           hashed[index] = read
+          if ('reason' in read) continue
           if (startedAt - read.stamp.changedAt > SETTLE_MS) {
             fresh.set(read.path, { key: read.stamp.key, sha256: read.sha256 })
           }
@@ -71,7 +78,11 @@ export function createFileHashes(now: () => number) {
         // This is done after a failure, too, so that the next walk need not read everything again.
         remembered = fresh
       }
-      return hashed.filter((file) => file !== null)
+      const found = hashed.filter((file) => file !== null)
+      return {
+        files: found.filter((file) => 'sha256' in file),
+        leftOut: found.filter((file) => 'reason' in file),
+      }
     },
   }
 }
@@ -92,7 +103,7 @@ export async function openStamped(path: string, stamp: FileStamp): Promise<FileH
   return null
 }
 
-async function hashWhileStable(root: string, file: FolderFile): Promise<HashedFile | null> {
+async function hashWhileStable(root: string, file: FolderFile): Promise<HashedFile | LeftOut | null> {
   const path = join(root, file.path)
   let { stamp } = file
   try {
@@ -100,18 +111,15 @@ async function hashWhileStable(root: string, file: FolderFile): Promise<HashedFi
       const sha256 = await hashOnce(path, stamp)
       if (sha256 !== null) return { path: file.path, stamp, sha256 }
       const stat = await lstat(path, { bigint: true })
-      if (!stat.isFile()) throw refusal(`${file.path} changes while it is read`)
+      if (!stat.isFile()) return { path: file.path, reason: 'it changes while it is read' }
       stamp = stampOf(stat)
     }
   } catch (error) {
     if (isMissing(error)) return null
-    if (error instanceof Error && 'code' in error && error.code === 'EACCES') {
-      throw refusal(`${file.path} may not be read (${messageOf(error)})`)
-    }
     if (isPassingFileError(error)) throw unreadable(error)
-    throw error
+    return { path: file.path, reason: unreadableReason(error) }
   }
-  throw refusal(`${file.path} changes all the time while it is read`)
+  return { path: file.path, reason: 'it changes all the time while it is read' }
 }
 
 /** Null when the file changed while it was read. */

@@ -8,16 +8,17 @@ export interface FileStamp {
   readonly key: string
   /** When its content or mode changed last, in milliseconds since the epoch. */
   readonly changedAt: number
-  readonly executable: boolean
+  /** Who may read, write and run it: no set-id bit, no sticky bit. */
+  readonly mode: number
 }
 
-/** The stamp of a file. */
+/** The stamp of a file or folder. */
 export function stampOf(stat: BigIntStats): FileStamp {
   return {
     size: Number(stat.size),
     key: `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`,
     changedAt: Number(stat.ctimeNs > stat.mtimeNs ? stat.ctimeNs / 1_000_000n : stat.mtimeNs / 1_000_000n),
-    executable: (stat.mode & 0o111n) !== 0n,
+    mode: Number(stat.mode & 0o777n),
   }
 }
 

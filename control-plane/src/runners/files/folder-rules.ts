@@ -39,8 +39,7 @@ export function createFolderRulesReader() {
 }
 
 async function readFile(root: string, file: HashedFile): Promise<FolderRules | null> {
-  const parent = posix.dirname(file.path)
-  const folder = parent === '.' ? '' : parent
+  const folder = folderOf(file.path)
   if (file.stamp.size > MAX_FILE_BYTES) return closed(folder, 'it is too large')
   const handle = await openStamped(posix.join(root, file.path), file.stamp)
   if (!handle) return null
@@ -49,6 +48,13 @@ async function readFile(root: string, file: HashedFile): Promise<FolderRules | n
   } finally {
     await handle.close()
   }
+}
+
+/** The rules where a file of rules is no file that can be read. Nobody knows what they are, so no job gets the folder. */
+export function unreadRules(paths: readonly { readonly path: string }[]): FolderRules[] {
+  return paths
+    .filter(({ path }) => posix.basename(path) === FOLDER_RULES_FILE)
+    .map(({ path }) => closed(folderOf(path), 'it is no file that can be read'))
 }
 
 /** If the file cannot be used, no job gets its folder. Otherwise files could be sent that the rules should exclude. */
@@ -63,6 +69,11 @@ function rulesOf(folder: string, text: string): FolderRules {
   } catch (error) {
     return closed(folder, error instanceof Error ? error.message : String(error))
   }
+}
+
+function folderOf(path: string): string {
+  const parent = posix.dirname(path)
+  return parent === '.' ? '' : parent
 }
 
 function closed(folder: string, problem: string): FolderRules {

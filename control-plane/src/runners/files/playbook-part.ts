@@ -31,21 +31,32 @@ export interface FolderRules {
   readonly problem: string | null
 }
 
+/** Which part of the playbook folder a job gets. */
+export interface JobPart {
+  /** Whether a path is in the part. */
+  readonly has: (path: string) => boolean
+  /** The paths that the job itself names. It cannot run without them. */
+  readonly named: readonly string[]
+}
+
 /**
  * Decides which paths of the playbook folder a job gets. Without rules and without `playbookFiles` it gets all.
- * @returns a function that answers for a path
  * @throws InvalidInputError when the job's own playbook is in a folder that the job does not get
  */
-export function partForJob(rules: readonly FolderRules[], needs: JobFileNeeds | null): (path: string) => boolean {
+export function partForJob(rules: readonly FolderRules[], needs: JobFileNeeds | null): JobPart {
   const closed = rules.filter((rule) => rule.problem !== null || !isFor(rule, needs))
   const around = needs && closed.find((rule) => isBelow(needs.playbook, rule.folder))
   if (needs && around) throw refusalOf(around, needs.form)
   const wanted = needs && (needs.files ?? needsOfFolder(rules, needs.playbook))
-  const always = needs ? [needs.playbook, posix.join(needs.workingFolder, 'ansible.cfg'), ...needs.inventories] : []
-  return (path) =>
-    posix.basename(path) !== FOLDER_RULES_FILE &&
-    !closed.some((rule) => isBelow(path, rule.folder)) &&
-    (wanted === null || [...wanted, ...always].some((one) => isBelow(path, one)))
+  const own = needs ? [needs.playbook, ...needs.inventories] : []
+  const always = needs ? [...own, posix.join(needs.workingFolder, 'ansible.cfg')] : []
+  return {
+    has: (path) =>
+      posix.basename(path) !== FOLDER_RULES_FILE &&
+      !closed.some((rule) => isBelow(path, rule.folder)) &&
+      (wanted === null || [...wanted, ...always].some((one) => isBelow(path, one))),
+    named: [...own, ...(wanted ?? [])],
+  }
 }
 
 /** A caller without a job, such as a check of the whole folder, has no form. */

@@ -1,8 +1,10 @@
 import { UnavailableError, messageOf } from '../../errors.js'
 import { failJob, mayRun, takeBackOutdated } from '../../jobs/job-port.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
+import { noteDetail } from '../../store/jobs/jobs.js'
 import type { JobChanges } from '../held/job-changes.js'
 import { isPassingFileError } from '../files/file-stamp.js'
+import { jobDetailOf } from '../files/left-out.js'
 import { approvedNeedsOf, fileNeedsOf } from './job-order.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
 
@@ -25,6 +27,7 @@ export async function withFiles(
   const ready: JobWithFiles[] = []
   const failed: { readonly id: number; readonly reason: string }[] = []
   const outdated: { readonly id: number; readonly manifest: string }[] = []
+  const details: { readonly id: number; readonly detail: string | null }[] = []
   // They run at the same time, so that they share one walk through the folder.
   await Promise.all(
     jobs.map(async (job) => {
@@ -34,8 +37,12 @@ export async function withFiles(
           files.manifest(fileNeedsOf(job)),
           job.approved_manifest === null ? null : files.manifest(approvedNeedsOf(job)),
         ])
-        if (approved === null || mayRun(job, approved.sha256)) ready.push({ job, manifest: sent.sha256 })
-        else outdated.push({ id: job.id, manifest: approved.sha256 })
+        const detail = sent.leftOut.length === 0 ? null : jobDetailOf(sent.leftOut)
+        if (approved === null || mayRun(job, approved.sha256)) {
+          ready.push({ job, manifest: sent.sha256 })
+          // A job that is offered again may have its detail already.
+          if (detail !== job.detail) details.push({ id: job.id, detail })
+        } else outdated.push({ id: job.id, manifest: approved.sha256 })
       } catch (error) {
         if (error instanceof UnavailableError || isPassingFileError(error)) throw error
         failed.push({ id: job.id, reason: messageOf(error) })
@@ -50,7 +57,20 @@ export async function withFiles(
     ends?.jobEnded()
   }
   await giveBackOutdated(dependencies, outdated)
+  await noteDetails(dependencies, details)
   return ready.sort((one, other) => one.job.id - other.job.id)
+}
+
+/** Says in the jobs what of their files cannot travel. */
+async function noteDetails(
+  { store, live }: JobChanges,
+  details: readonly { readonly id: number; readonly detail: string | null }[],
+): Promise<void> {
+  if (details.length === 0) return
+  await store.write('runners.left_out', async (queries) => {
+    for (const { id, detail } of details) await noteDetail(queries, id, detail)
+  })
+  live.changed('jobs')
 }
 
 /** Takes back the approval of jobs that were approved with other files. They are not offered. */

@@ -18,6 +18,7 @@ export type OfferableJob = Pick<
   | 'user_name'
   | 'user_type'
   | 'start_time'
+  | 'detail'
 >
 
 /** A job that a runner has or may have. */
@@ -106,6 +107,7 @@ export async function takeQueued(
       'user_name',
       'user_type',
       'start_time',
+      'detail',
     ])
     .execute()
   const ids = taken.map(({ id }) => id)

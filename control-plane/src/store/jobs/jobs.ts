@@ -85,6 +85,7 @@ export interface JobMove<To extends JobStatus> {
   readonly to: To
   readonly time: number
   readonly reason: string | null
+  /** Words that come after those of the detail so far. */
   readonly detail?: string | null
   readonly changes?: Partial<
     Pick<JobTable, 'end_time' | 'abandoned_at' | 'abort_requested' | 'wait_until' | 'runner_id'> &
@@ -99,14 +100,14 @@ export interface JobMove<To extends JobStatus> {
 export async function moveJob<To extends JobStatus>(queries: Queries, id: number, move: JobMove<To>): Promise<boolean> {
   const before = await queries
     .selectFrom('job')
-    .select(['status', ...TOLD_COLUMNS])
+    .select(['status', 'detail', ...TOLD_COLUMNS])
     .where('id', '=', id)
     .executeTakeFirst()
   const to: JobStatus = move.to
   const from: readonly JobStatus[] = move.from
   const changes: Updateable<JobTable> = move.changes ?? {}
   if (!before || !from.includes(before.status)) return false
-  const detail = move.detail === undefined ? {} : { detail: move.detail }
+  const detail = typeof move.detail !== 'string' ? {} : { detail: withWords(before.detail, move.detail) }
   // If a clock was set back while the job ran, the job must not end before it began.
   const { end_time: ended } = changes
   const endTime = typeof ended === 'number' ? { end_time: Math.max(ended, before.start_time) } : {}
@@ -138,8 +139,16 @@ export async function moveJob<To extends JobStatus>(queries: Queries, id: number
 export async function addDetail(queries: Queries, id: number, words: string): Promise<void> {
   const job = await queries.selectFrom('job').select('detail').where('id', '=', id).executeTakeFirst()
   if (!job) return
-  const detail = job.detail === null ? words : `${job.detail}; ${words}`
+  await noteDetail(queries, id, withWords(job.detail, words))
+}
+
+/** Sets the detail of a job, in place of the one that it has. */
+export async function noteDetail(queries: Queries, id: number, detail: string | null): Promise<void> {
   await queries.updateTable('job').set({ detail }).where('id', '=', id).execute()
+}
+
+function withWords(detail: string | null, words: string): string {
+  return detail === null ? words : `${detail}; ${words}`
 }
 
 /**

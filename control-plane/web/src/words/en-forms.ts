@@ -11,4 +11,6 @@ export const formsWords = {
   empty: 'No form is for your roles. Ask an admin.',
   emptyFiltered: 'No form has these words.',
   leftOut: (count: number) => `${many(count, 'form was', 'forms were')} left out`,
+  filesLeftOut: (count: number) =>
+    `${many(count, 'entry', 'entries')} of the playbook folder cannot travel to runners. Jobs run without them, unless they name them.`,
 } as const

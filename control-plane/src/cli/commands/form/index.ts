@@ -20,11 +20,13 @@ export const formCommands = resource('forms', {
     columns: COLUMNS,
     none: 'No forms that you may launch.',
     read: (client) => client.listForms(),
-    aside: ({ errors = [] }) =>
-      errors.map(({ file, line, form, reason }) => {
+    aside: ({ errors = [], files_left_out: files = [] }) => [
+      ...errors.map(({ file, line, form, reason }) => {
         const where = [file, line === null ? '' : `line ${line}`, form ?? ''].filter(Boolean).join(', ')
         return printable(`left out: ${where}: ${reason}`)
       }),
+      ...files.map(({ path, reason }) => printable(`not for runners: ${path} in the playbook folder: ${reason}`)),
+    ],
   }),
   show: showCommand,
   check: byHand(checkCommand),

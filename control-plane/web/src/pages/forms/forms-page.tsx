@@ -20,7 +20,7 @@ export function FormsPage() {
     <>
       <PageTitle text={formsWords.title} />
       <Content answer={answer}>
-        {({ records, errors = [] }) => (
+        {({ records, errors = [], files_left_out: files = [] }) => (
           <>
             {records.length > 0 && (
               <div class="filters" role="search">
@@ -37,6 +37,7 @@ export function FormsPage() {
             )}
             <Categories forms={records.filter((form) => hasWords(form, text))} last={last} isFiltered={text !== ''} />
             <LeftOut errors={errors} />
+            <FilesLeftOut files={files} />
           </>
         )}
       </Content>
@@ -94,6 +95,23 @@ function LeftOut({ errors }: { readonly errors: NonNullable<FormList['errors']> 
         {errors.map(({ file, line, reason }) => (
           <li key={`${file}:${line}:${reason}`}>
             <code>{line === null ? file : `${file}:${line}`}</code> {reason}
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+/** For admins: what of the playbook folder no runner gets, and why. */
+function FilesLeftOut({ files }: { readonly files: NonNullable<FormList['files_left_out']> }) {
+  if (files.length === 0) return null
+  return (
+    <details class="notice warn">
+      <summary>{formsWords.filesLeftOut(files.length)}</summary>
+      <ul>
+        {files.map(({ path, reason }) => (
+          <li key={`${path}:${reason}`}>
+            <code>{path}</code> {reason}
           </li>
         ))}
       </ul>
