@@ -18,8 +18,17 @@ export class CommandWordsError extends Error {
 /** Most hosts that the ranges of one list may stand for. */
 export const MAX_LISTED_HOSTS = 10_000
 
-/** Most characters of a text, as an order carries it. Also keeps the patterns below quick. */
-const MAX_CHARACTERS = 4096
+/**
+ * Most bytes of a list of hosts, patterns or tags. Linux takes 128 KiB (131,072 bytes) for one argument, with the name of
+ * the option before it and its end.
+ */
+export const MAX_ARGUMENT_BYTES = 131_000
+
+/** Most bytes of all such lists of a job. An offer must have room for them. */
+export const MAX_ARGUMENTS_BYTES = 262_144
+
+/** Most characters of one host, pattern, tag or path. Also keeps the patterns below quick. */
+export const MAX_WORD_CHARACTERS = 4096
 
 const TAG = new RegExp(`^[${WORD}][${WORD}.:/+= -]*$`, 'u')
 const PATH_PART = new RegExp(`^[${WORD}.@+][${WORD}.@+=,~^ -]*$`, 'u')
@@ -33,6 +42,7 @@ export function parseHostList(text: string): string[] {
   const hosts = trimmedParts(text)
   if (!text.includes(',') || hosts.length === 0) throw new CommandWordsError('it must be hosts with commas')
   for (const host of hosts) {
+    requireShort(host)
     if (!HOST_NAME.test(host) && !IPV6.test(host)) throw wordsError(host, 'is no name or address of a host')
   }
   const count = hosts.reduce((sum, host) => sum + countOfHosts(host), 0)
@@ -46,7 +56,8 @@ export function parseHostList(text: string): string[] {
  * @throws CommandWordsError
  */
 export function parseLimit(text: string): string[] {
-  const patterns = trimmedParts(text).flatMap((part) => (isHostPattern(part) ? [part] : patternsWithColons(part)))
+  const isOne = (part: string): boolean => part.length <= MAX_WORD_CHARACTERS && isHostPattern(part)
+  const patterns = trimmedParts(text).flatMap((part) => (isOne(part) ? [part] : patternsWithColons(part)))
   if (patterns.length === 0) throw new CommandWordsError('it names no host')
   return patterns
 }
@@ -59,7 +70,10 @@ export function parseLimit(text: string): string[] {
 export function parseTags(text: string): string[] {
   const tags = trimmedParts(text)
   if (tags.length === 0) throw new CommandWordsError('it names no tag')
-  for (const tag of tags) if (!TAG.test(tag)) throw wordsError(tag, 'is no tag')
+  for (const tag of tags) {
+    requireShort(tag)
+    if (!TAG.test(tag)) throw wordsError(tag, 'is no tag')
+  }
   return tags
 }
 
@@ -69,7 +83,7 @@ export function parseTags(text: string): string[] {
  * @throws CommandWordsError
  */
 export function parseCommandPath(text: string): string[] {
-  if (text.length > MAX_CHARACTERS) throw new CommandWordsError('it is too long')
+  requireShort(text)
   const parts = text.split('/').filter((part) => part !== '')
   if (parts.length === 0) throw new CommandWordsError('it names no file')
   for (const part of parts) if (!PATH_PART.test(part)) throw wordsError(part, 'cannot be a part of a path')
@@ -111,6 +125,7 @@ export function shownText(text: string): string {
 function patternsWithColons(part: string): string[] {
   const piece = /(?:[^ :[\]]|\[[^[\]]*\])+/gu
   const pieces = part.match(piece) ?? []
+  for (const one of pieces) requireShort(one)
   const isWhole = /^[ :]*$/.test(part.replace(piece, ''))
   const problem = isWhole ? pieces.find((one) => !isHostPattern(one)) : part
   if (problem !== undefined) throw wordsError(problem, 'is no pattern of hosts')
@@ -119,11 +134,20 @@ function patternsWithColons(part: string): string[] {
 
 /** The parts between commas, without plain spaces around them. Other blanks stay: people do not see them, so they are refused. */
 function trimmedParts(text: string): string[] {
-  if (text.length > MAX_CHARACTERS) throw new CommandWordsError('it is too long')
+  const bytes = new TextEncoder().encode(text).length
+  if (bytes > MAX_ARGUMENT_BYTES) {
+    throw new CommandWordsError(`it has ${bytes} bytes, and ansible takes at most ${MAX_ARGUMENT_BYTES}`)
+  }
   return text
     .split(',')
     .map(withoutOuterSpaces)
     .filter((part) => part !== '')
+}
+
+function requireShort(word: string): void {
+  if (word.length > MAX_WORD_CHARACTERS) {
+    throw wordsError(word, `has ${word.length} characters, and at most ${MAX_WORD_CHARACTERS} are taken`)
+  }
 }
 
 function withoutOuterSpaces(text: string): string {

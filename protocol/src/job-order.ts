@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { MAX_ARGUMENT_BYTES, MAX_WORD_CHARACTERS } from './command-words.js'
 import { MAX_SEALED_CHARACTERS } from './job-secrets.js'
 import { countSchema, jobIdSchema, runIdSchema, sha256Schema } from './parse.js'
 import { MAX_JOB_UPLOADS, jobUploadSchema } from './upload.js'
@@ -10,7 +11,18 @@ export const imageNameSchema = v.pipe(
   v.regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/, 'is no name of a container image'),
 )
 
-const shortText = v.pipe(v.string(), v.maxLength(4096))
+/** Most inventories of a job. */
+const MAX_INVENTORIES = 1000
+
+const shortText = v.pipe(
+  v.string(),
+  v.maxLength(MAX_WORD_CHARACTERS, `at most ${MAX_WORD_CHARACTERS} characters long`),
+)
+/** Hosts, patterns or tags: one argument of ansible-playbook. */
+const listText = v.pipe(
+  v.string(),
+  v.maxBytes(MAX_ARGUMENT_BYTES, `at most ${MAX_ARGUMENT_BYTES} bytes long: ansible takes no longer argument`),
+)
 
 /** Where a job's extra variables are: in the order itself, or in the blob of that hash. Sealed variables are elsewhere. */
 export const extravarsSourceSchema = v.union([
@@ -37,10 +49,13 @@ export const jobOrderSchema = v.object({
   form: shortText,
   playbook: shortText,
   playbook_sub_path: v.nullable(shortText),
-  inventory: v.pipe(v.array(shortText), v.maxLength(1000)),
-  tags: v.nullable(shortText),
-  skip_tags: v.nullable(shortText),
-  limit: v.nullable(shortText),
+  inventory: v.pipe(
+    v.array(listText),
+    v.maxLength(MAX_INVENTORIES, `at most ${MAX_INVENTORIES} inventories; one of them may be a list of hosts`),
+  ),
+  tags: v.nullable(listText),
+  skip_tags: v.nullable(listText),
+  limit: v.nullable(listText),
   /**
    * Texts that the author of the form wrote, and not a user of it. Such an inventory may be any file of the playbook folder,
    * and such a limit may name a file.

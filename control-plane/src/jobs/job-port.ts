@@ -12,7 +12,7 @@ export { mayRun, takeBackOutdated } from './approve/outdated-approval.js'
 
 // What a stored job tells about itself.
 export { isEnded, jobStatusOf } from './record/status.js'
-export { NO_PLAYBOOK, extravarsOf, playbookOf } from './record/playbook.js'
+export { NO_PLAYBOOK, argumentBytes, extravarsOf, playbookOf } from './record/playbook.js'
 export { isSequence } from './record/sequence-port.js'
 
 // What a job needs before it may be offered.

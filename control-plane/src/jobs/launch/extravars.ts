@@ -1,22 +1,23 @@
-import { isSafeRelativePath, jobOrderSchema } from '@holdfast/protocol'
+import { MAX_ARGUMENTS_BYTES, isSafeRelativePath, jobOrderSchema } from '@holdfast/protocol'
 import * as v from 'valibot'
 import type { Caller } from '../../auth/sessions/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
 import type { Form, PlaybookSettings } from '../../forms/form.js'
 import { type Said, requireCommandWords, requirePlainNames } from './command-words.js'
-import type { Playbook } from '../record/playbook.js'
+import { type Playbook, argumentBytes } from '../record/playbook.js'
 
 /** Reserved keys. They belong to the service. A client may send one only if the form declares a field of that name. */
 const RESERVED = /^__.+__$/
 
 const { entries: order } = jobOrderSchema
-/** The highest lengths that an order to a runner can have. Every runner would refuse a longer text, again and again. */
+/** How long the texts of an order to a runner may be. Every runner would refuse a longer one, again and again. */
 const CARRIED = [
   ['playbook', order.playbook],
   ['playbookSubPath', order.playbook_sub_path],
   ['inventory', order.inventory],
   ['tags', order.tags],
+  ['skipTags', order.skip_tags],
   ['limit', order.limit],
 ] as const
 
@@ -58,9 +59,9 @@ export function playbookVariables(
       optionalText('__playbookSubPath__', extravars, settings.playbookSubPath),
     ),
     inventory: inventory(extravars, settings.inventory),
-    tags: tags(extravars, settings.tags),
+    tags: listText('__tags__', extravars, settings.tags),
     skipTags: settings.skipTags ?? null,
-    limit: optionalText('__limit__', extravars, settings.limit),
+    limit: listText('__limit__', extravars, settings.limit),
     ofForm: { inventory: false, limit: false },
     check: flag('__check__', extravars, settings.check),
     diff: flag('__diff__', extravars, settings.diff),
@@ -74,7 +75,7 @@ export function playbookVariables(
     ansibleCredentials: null,
     vaultCredentials: null,
   }
-  for (const [name, schema] of CARRIED) if (!v.is(schema, playbook[name])) refuse(`__${name}__`, 'shorter')
+  requireCarried(playbook)
   const isSaid = (key: string) => extravars[key] !== undefined && extravars[key] !== null
   const said: Said = {
     inventories: isSaid('__inventory__') ? playbook.inventory.filter((entry) => !isOfAuthor(settings, entry)) : [],
@@ -151,10 +152,25 @@ function flag(key: string, values: Readonly<Record<string, unknown>>, fallback: 
   return typeof value === 'boolean' ? value : refuse(key, 'true or false')
 }
 
-function tags(values: Readonly<Record<string, unknown>>, fallback: string | null): string | null {
-  const value = values.__tags__
-  if (Array.isArray(value) && value.every((tag) => typeof tag === 'string')) return value.join(',') || null
-  return optionalText('__tags__', values, fallback)
+/** A text, or the texts that somebody chose of a list, with commas between them. */
+function listText(key: string, values: Readonly<Record<string, unknown>>, fallback: string | null): string | null {
+  const value = values[key]
+  if (!Array.isArray(value)) return optionalText(key, values, fallback)
+  const isText = (one: unknown): one is string => typeof one === 'string'
+  return value.every(isText) ? value.join(',') || null : refuse(key, 'text or a list of texts')
+}
+
+/** @throws RefusedValuesError that says how long the text may be */
+function requireCarried(playbook: Playbook): void {
+  for (const [name, schema] of CARRIED) {
+    const { issues } = v.safeParse(schema, playbook[name])
+    // Only a node of a workflow has tags to skip.
+    if (issues) refuse(name === 'skipTags' ? 'skip_tags' : `__${name}__`, issues[0].message)
+  }
+  if (argumentBytes(playbook) > MAX_ARGUMENTS_BYTES) {
+    const all = 'inventories, tags and limit together'
+    refuse('__inventory__', `shorter: ${all} may have at most ${MAX_ARGUMENTS_BYTES} bytes`)
+  }
 }
 
 function inventory(values: Readonly<Record<string, unknown>>, fallback: readonly string[]): string[] {

@@ -33,6 +33,11 @@ export const playbookSchema = v.object({
 /** See {@link playbookSchema}. */
 export type Playbook = v.InferOutput<typeof playbookSchema>
 
+/** Bytes of the lists that become arguments of ansible-playbook. */
+export function argumentBytes({ inventory, tags, skipTags, limit }: Playbook): number {
+  return Buffer.byteLength([...inventory, tags ?? '', skipTags ?? '', limit ?? ''].join(''))
+}
+
 /** For a job that runs no playbook itself. */
 export const NO_PLAYBOOK: Playbook = {
   playbook: '',

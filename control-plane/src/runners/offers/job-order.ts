@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
-import { extravarsOf, isSequence, playbookOf } from '../../jobs/job-port.js'
+import { argumentBytes, extravarsOf, isSequence, playbookOf } from '../../jobs/job-port.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
 import type { JobFile } from '../../store/uploads/uploads.js'
 import { descriptionOf } from '../../uploads/description.js'
@@ -60,7 +60,8 @@ export function prepareOrder(
   const masked = Object.fromEntries(all.filter(([name]) => secrets.names.includes(name)))
   const extravars = Object.fromEntries(open)
   const json = Buffer.from(JSON.stringify(extravars), 'utf8')
-  const isLarge = json.length > MAX_INLINE_BYTES
+  // Both are in the offer, which has a limit.
+  const isLarge = json.length + argumentBytes(playbook) > MAX_INLINE_BYTES
   return {
     extravarsBlob: isLarge ? json : null,
     files,

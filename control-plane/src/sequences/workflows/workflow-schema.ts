@@ -1,3 +1,4 @@
+import { MAX_ARGUMENT_BYTES } from '@holdfast/protocol'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 
@@ -8,6 +9,8 @@ const Name = Type.String({ minLength: 1, maxLength: 512 })
 /** Identifiers are shown in output. */
 const Identifier = Type.String({ minLength: 1, maxLength: 512, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
 const Text = Type.String({ maxLength: 4096 })
+/** Hosts, patterns or tags. The launch counts their bytes. */
+const ListText = Type.String({ maxLength: MAX_ARGUMENT_BYTES })
 const Flag = Type.Boolean()
 const Named = Type.Object({ name: Name })
 const Variables = Type.Record(Type.String(), Type.Unknown())
@@ -24,10 +27,10 @@ const WorkflowFile = Type.Object({
   name: Name,
   extra_vars: orNull(Type.Union([Variables, Type.String()])),
   // Used for nodes that have no inventory themselves.
-  inventory: orNull(Type.Union([Named, Text])),
-  limit: orNull(Text),
-  job_tags: orNull(Text),
-  skip_tags: orNull(Text),
+  inventory: orNull(Type.Union([Named, ListText])),
+  limit: orNull(ListText),
+  job_tags: orNull(ListText),
+  skip_tags: orNull(ListText),
   related: Type.Object({ workflow_nodes: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_NODES }) }),
 })
 
@@ -50,10 +53,10 @@ const Approval = Type.Object({
 const NodeFile = Type.Object({
   identifier: Identifier,
   unified_job_template: orNull(Template),
-  inventory: orNull(Type.Union([Named, Text])),
-  limit: orNull(Text),
-  job_tags: orNull(Text),
-  skip_tags: orNull(Text),
+  inventory: orNull(Type.Union([Named, ListText])),
+  limit: orNull(ListText),
+  job_tags: orNull(ListText),
+  skip_tags: orNull(ListText),
   job_type: orNull(Type.Enum(['run', 'check', ''])),
   diff_mode: orNull(Flag),
   verbosity: orNull(Type.Union([Type.Integer({ minimum: 0, maximum: 5 }), Type.String({ pattern: '^[0-5]?$' })])),
