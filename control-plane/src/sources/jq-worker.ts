@@ -20,6 +20,15 @@ const DEFINITIONS = [
   'def fnRound: fnRound2;',
 ].join(' ')
 
+/** Functions of jq 1.7 that jq 1.8 no longer has. */
+const DROPPED = [
+  'def leaf_paths: paths(scalars);',
+  'def pow10: pow(10; .);',
+  'def date: todate;',
+  'def dateadd(u; n): . + n;',
+  'def datesub(u; n): . - n;',
+].join(' ')
+
 const port = parentPort
 if (!port) throw new Error('this file is run as a worker')
 const report = (message: JqReport) => port.postMessage(message)
@@ -46,8 +55,10 @@ async function run({ value, filter }: JqOrder): Promise<unknown> {
 }
 
 function runRaw(jq: Awaited<ReturnType<typeof load>>, value: unknown, filter: string) {
-  // A filter that calls none of them stays as it is. So the positions in the error messages of jq are right.
-  const whole = /\bfn(?:2[KMG]B|Round[012]?)\b/.test(filter) ? `${DEFINITIONS} ${filter}` : filter
+  // A filter that names none of them stays as it is. So the positions in the error messages of jq are right.
+  const own = /\bfn(?:2[KMG]B|Round[012]?)\b/.test(filter) ? `${DEFINITIONS} ` : ''
+  const dropped = /(?<![.$\w])(?:leaf_paths|pow10|date|dateadd|datesub)\b/.test(filter) ? `${DROPPED} ` : ''
+  const whole = `${own}${dropped}${filter}`
   try {
     return jq.raw(JSON.stringify(value ?? null), whole, ['-c'])
   } catch (error) {

@@ -33,6 +33,18 @@ test('a filter that never ends is ended, and the next one runs', async () => {
   expect(held.count()).toBe(0)
 })
 
+test('functions that jq 1.8 dropped are there', async () => {
+  jq = started(timers, script)
+  await expect(jq.run({ a: { b: 1 }, c: [2] }, '[leaf_paths]')).resolves.toEqual([
+    ['a', 'b'],
+    ['c', 0],
+  ])
+  await expect(jq.run(2, 'pow10')).resolves.toBe(100)
+  await expect(jq.run(0, 'dateadd("seconds"; 60) | datesub("seconds"; 60) | date')).resolves.toBe(
+    '1970-01-01T00:00:00Z',
+  )
+})
+
 test('a thread that is never ready is given up, and a stop refuses what waits', async () => {
   const held = heldTimers()
   jq = started(held.timers, new URL('data:text/javascript,setInterval(() => undefined, 1000)'))
