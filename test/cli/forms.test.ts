@@ -86,6 +86,20 @@ describe('form show', () => {
     return stdout
   }
 
+  it.each([
+    ['behind --', ['--', '-W dash'], '-W dash'],
+    ['behind --, like an option', ['--', '--help'], '--help'],
+    ['with a blank', ['-W dash'], '-W dash'],
+  ])('takes a name that begins with a dash: %s', async (_how, words, name) => {
+    const form = { name, categories: [], type: 'ansible', description: 'With a dash.', fields: [] }
+    const body = { forms: [form], constants: {}, errors: [], warnings: [] }
+    service.override = ({ path, query }) =>
+      path === '/config/form' && query.get('name') === name ? { status: 200, body } : null
+    const { code, stdout, stderr } = await person.run(['form', 'show', ...words])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('With a dash.')
+  })
+
   it('has the head of the form, its own fields, and those of steps and rows', async () => {
     const text = await show({
       type: 'ansible',

@@ -5,6 +5,7 @@ import { createRun, later, type Run } from './commands/common.js'
 import type { Commands } from './commands/resource.js'
 import { CliError, UsageError } from './errors.js'
 import { EXIT, exitCodesText, type ExitCode } from './exit-codes.js'
+import { markPlainWords, unmarkPlainWords } from './plain-words.js'
 import { printable } from './show/printable.js'
 import { writeLine, type Terminal } from './terminal.js'
 import { version } from '../version.js'
@@ -98,7 +99,7 @@ const COMMANDS: Commands = {
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   const run = createRun(terminal, argv)
   try {
-    await parser(run).parseAsync([...argv])
+    await parser(run).parseAsync(markPlainWords(argv))
     return run.exitCode
   } catch (thrown) {
     const error = withUsage(thrown)
@@ -117,6 +118,7 @@ function parser(run: Run) {
     // Our sentences are English. Otherwise yargs would add sentences in the language of the machine.
     .locale('en')
     .parserConfiguration({ 'parse-positional-numbers': false })
+    .middleware(unmarkPlainWords)
     .usage('$0 <command>\n\nThe control plane of Holdfast, and its client over the REST interface.')
   for (const [name, add] of Object.entries(COMMANDS)) add(program, run, name)
   return program
