@@ -50,6 +50,17 @@ describe('signing in', () => {
     expect((await server.call('GET', '/profile', { token: String(body.token) })).body.username).toBe('admin')
   })
 
+  test('name and password are the same however a keyboard composes their letters', async () => {
+    const [composed, decomposed] = ['j\u00f6rg', 'jo\u0308rg']
+    const json = { username: decomposed, password: 'ein langes Pa\u0308sswort' }
+    const made = await server.call('POST', '/user', { token: server.admin, json })
+    expect(made.body.username ?? composed).toBe(composed)
+    expect((await login(composed, 'ein langes P\u00e4sswort')).status).toBe(200)
+    expect((await server.call('POST', '/auth/login', basic(decomposed, 'ein\u00a0langes Pa\u0308sswort'))).status).toBe(
+      200,
+    )
+  })
+
   test('without credentials it is 401, and with malformed ones 400', async () => {
     expect((await server.call('POST', '/auth/login')).status).toBe(401)
     expect((await server.call('POST', '/auth/login', basic('', 'x'))).status).toBe(401)

@@ -49,7 +49,9 @@ export function usernameKey(username: string): string {
  * @returns null when there is a user with that type and name already
  */
 export async function insertUser(queries: Queries, user: NewUser): Promise<StoredUser | null> {
-  const { type, username } = user
+  const { type } = user
+  // One form for each letter, as it is shown and compared. The key alone would find the account, too.
+  const username = user.username.normalize('NFC')
   const nameHadBy = await findPastName(queries, type, username)
   const row = await queries
     .insertInto('user')
