@@ -14,10 +14,7 @@ export const imageNameSchema = v.pipe(
 /** Most inventories of a job. */
 const MAX_INVENTORIES = 1000
 
-const shortText = v.pipe(
-  v.string(),
-  v.maxLength(MAX_WORD_CHARACTERS, `at most ${MAX_WORD_CHARACTERS} characters long`),
-)
+const shortText = v.pipe(v.string(), v.maxLength(MAX_WORD_CHARACTERS, `at most ${MAX_WORD_CHARACTERS} characters long`))
 /** Hosts, patterns or tags: one argument of ansible-playbook. */
 const listText = v.pipe(
   v.string(),

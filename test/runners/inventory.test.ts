@@ -157,7 +157,8 @@ describe('a job that the runner has not', () => {
 
   test('and refused or never heard of goes back to its place, and one of another runner does not', async () => {
     const id = await addJob({ dispatch: 'offered' })
-    const back = (key: string) => store.write('test', (queries) => takeBack(queries, key, { job_id: id, run_id: RUN }, NOW))
+    const back = (key: string) =>
+      store.write('test', (queries) => takeBack(queries, key, { job_id: id, run_id: RUN }, NOW))
     await back('SHA256:another')
     expect((await job(id))?.dispatch).toBe('offered')
     await back(runner.fingerprint)

@@ -610,6 +610,7 @@ export interface JobEventRecord {
   /** The id of its play in the outline */
   play_id?: number | null
   action?: string | null
+  role?: string | null
   path?: string | null
   /** The byte of the output at which its output begins */
   from?: number | null
@@ -619,6 +620,9 @@ export interface JobEventRecord {
   line?: number | null
   changed?: boolean
   ignored?: boolean
+  rescued?: boolean
+  /** Ansible leaves this event out of its recap */
+  uncounted?: boolean
   /** The item of a loop; a long one is the beginning of its JSON */
   item?: unknown
 }
@@ -2152,12 +2156,15 @@ export const jobEventRecordSchema: v.GenericSchema<unknown, JobEventRecord> = v.
   task_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   play_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   action: v.optional(v.nullable(v.string())),
+  role: v.optional(v.nullable(v.string())),
   path: v.optional(v.nullable(v.string())),
   from: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   to: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   line: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   changed: v.optional(v.boolean()),
   ignored: v.optional(v.boolean()),
+  rescued: v.optional(v.boolean()),
+  uncounted: v.optional(v.boolean()),
   item: v.optional(v.unknown()),
 })
 

@@ -225,9 +225,12 @@ describe('events', () => {
       task_id: null,
       play_id: null,
       action: null,
+      role: null,
       path: null,
       changed: false,
       ignored: false,
+      rescued: false,
+      uncounted: false,
       ...nowhere,
     }
     const common = { type: 'runner_on_ok', play: 'p', host: 'web', duration: 0.5, ...unsaid }

@@ -235,12 +235,15 @@ const listedEventFields = {
   task_id: Type.Optional(nullable(Type.Integer({ description: 'The id of its task in the outline' }))),
   play_id: Type.Optional(nullable(Type.Integer({ description: 'The id of its play in the outline' }))),
   action: Type.Optional(nullable(Type.String())),
+  role: Type.Optional(nullable(Type.String())),
   path: Type.Optional(nullable(Type.String())),
   from: Type.Optional(nullable(Type.Integer({ description: 'The byte of the output at which its output begins' }))),
   to: Type.Optional(nullable(Type.Integer({ description: 'The byte at which it ends' }))),
   line: Type.Optional(nullable(Type.Integer({ description: 'Number of line ends before its output' }))),
   changed: Type.Optional(Type.Boolean()),
   ignored: Type.Optional(Type.Boolean()),
+  rescued: Type.Optional(Type.Boolean()),
+  uncounted: Type.Optional(Type.Boolean({ description: 'Ansible leaves this event out of its recap' })),
   item: Type.Optional(Type.Unknown({ description: 'The item of a loop; a long one is the beginning of its JSON' })),
 }
 

@@ -8,6 +8,8 @@ export interface EventHead {
   readonly changed: boolean
   readonly ignored: boolean
   readonly rescued: boolean
+  /** It is the final event of a task that ansible leaves out of its recap. */
+  readonly uncounted: boolean
   /** The item of a loop; undefined: the event has no item. */
   readonly item: unknown
 }
@@ -21,6 +23,7 @@ const NOTHING: EventHead = {
   changed: false,
   ignored: false,
   rescued: false,
+  uncounted: false,
   item: undefined,
 }
 
@@ -48,6 +51,7 @@ export function headOf(line: Buffer): EventHead {
     changed: event.changed === true,
     ignored: event.ignored === true,
     rescued: event.rescued === true,
+    uncounted: event.uncounted === true,
     item: event.item,
   }
 }

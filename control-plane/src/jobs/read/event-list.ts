@@ -68,12 +68,15 @@ function recordOf(
     task_id: recordAt(head.taskId, position)?.id ?? null,
     play_id: recordAt(head.playId, position)?.id ?? null,
     action: head.action,
+    role: head.role,
     path: head.path,
     from: place?.from ?? null,
     to: place?.to ?? null,
     line: place?.line ?? null,
     changed: head.changed,
     ignored: head.ignored,
+    rescued: head.rescued,
+    uncounted: head.uncounted,
     ...(head.item === undefined ? {} : { item: shortItem(head.item) }),
   }
 }
