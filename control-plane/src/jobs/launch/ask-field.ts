@@ -38,7 +38,8 @@ export async function askField(
   if (formName === null) {
     throw new ForbiddenError(
       'text_not_of_form',
-      'Only the text of a field of a form is run: name the form and the field',
+      'Only the text of a field of a form is run: name the form and the field. The web client 6.1.5 of the family sends the ' +
+        'text itself: use one of version 7',
     )
   }
   requireShallow([request.values])
