@@ -862,7 +862,7 @@ export interface Launch {
   payload?: Record<string, unknown> | null
   /** Values of the fields by name; in a wizard, an object of values by step */
   rawFormData?: Record<string, unknown> | null
-  /** Names of credentials by variables and credential fields of the form. They replace those that the form names. With LAUNCH_VALIDATION=enforce, an unknown variable or credential is refused with 422, and the value of a field wins over this. Otherwise unknown variables are ignored */
+  /** Names of credentials by variables and credential fields of the form. They replace those that the form names. A variable for which the form takes no credential is refused with 422. With LAUNCH_VALIDATION=enforce an unknown credential is, too, and the value of a field wins over this */
   credentials?: Record<string, unknown> | null
   /** By file field: the answer to its upload. The key of a field is its name; in a wizard step `step.field` (or its name, when only one step has such a field); in a row of a list `list[0].field`. A row may have the answer to its upload as the value of its file field instead */
   files?: Record<string, unknown> | null

@@ -266,7 +266,7 @@ describe('log', () => {
 
   test('the credentials of the client are used; the log says which would differ, without their names', async () => {
     const by = logging.admin
-    const credentials = { db: 'sent-db', key: 'sent-key', undeclared: 'dropped' }
+    const credentials = { db: 'sent-db', key: 'sent-key', left: null }
     const { id } = await by.post<{ id: number }>('/job', {
       formName: 'secret',
       extravars: { key: 'same' },
@@ -276,6 +276,16 @@ describe('log', () => {
     expect((await by.get(`/job/${id}`)).credentials).toEqual({ db: 'sent-db', key: 'sent-key' })
     expect(logging.controlPlane.said()).toContain('"differing":["credentials.key","credentials.db"]')
     expect(logging.controlPlane.said()).not.toContain('sent-key')
+  })
+
+  test('a credential for which the form takes none is refused, because the job would run without it', async () => {
+    const sent = (credentials: object) =>
+      launch('secret', { extravars: {}, rawFormData: {}, credentials }, logging.admin)
+    const { status, body } = await sent({ dbb: 'team' })
+    expect(status).toBe(422)
+    expect(body).toMatchObject({ code: 'credentials_refused', details: { invalid: ['credentials.dbb'] } })
+    expect((body as { error: string }).error).toContain('did you mean db?')
+    expect((await sent({ db: 'team', key: 'team', dbb: '' })).status).toBe(200)
   })
 
   test('a form may be stricter, but not laxer', async () => {

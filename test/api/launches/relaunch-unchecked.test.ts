@@ -44,6 +44,12 @@ async function again(id: number, values?: object, query = '') {
   return { variables, credentials: JSON.parse(row.credentials) as unknown, kept: row.raw_form_data }
 }
 
+test('a launch with a credential for which the form takes none is refused, because the job would run without it', async () => {
+  const { status, body } = await post('/job', { formName: 'order', extravars: {}, credentials: { dbb: 'team' } })
+  expect(status).toBe(422)
+  expect(body).toMatchObject({ code: 'credentials_refused', details: { invalid: ['credentials.dbb'] } })
+})
+
 describe('a job that was launched with variables only', () => {
   const extravars = {
     name: 'x',

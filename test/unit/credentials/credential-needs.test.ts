@@ -9,6 +9,7 @@ import type { OpenCredential } from '../../../control-plane/src/credentials/stor
 import {
   credentialNeedsOf,
   forbiddenCredential,
+  requireDeclaredNames,
   requireKnownNames,
   withLaunchNames,
 } from '../../../control-plane/src/jobs/needs/credential-needs.js'
@@ -71,7 +72,10 @@ test.each<[sent: object, allowed: string[] | null, refusal: string | null]>([
 ])('a client that sends %j and may use %j: %s', (sent, allowedCredentials, refusal) => {
   const has = (name: string) => ['one', 'two', 'forbidden'].includes(name)
   const declared = new Set(['database', 'login'])
-  const run = () => requireKnownNames(has, { isAdmin: false, allowedCredentials }, declared, { ...sent })
+  const run = () => {
+    requireDeclaredNames(declared, { ...sent })
+    requireKnownNames(has, { isAdmin: false, allowedCredentials }, { ...sent })
+  }
   if (refusal === null) expect(run).not.toThrow()
   else expect(run).toThrow(refusal)
 })

@@ -174,8 +174,8 @@ export const LaunchBody = Type.Object(
     credentials: Type.Optional(
       valuesOrNull(
         'Names of credentials by variables and credential fields of the form. They replace those that the form names. ' +
-          'With LAUNCH_VALIDATION=enforce, an unknown variable or credential is refused with 422, and the value of a ' +
-          'field wins over this. Otherwise unknown variables are ignored',
+          'A variable for which the form takes no credential is refused with 422. With LAUNCH_VALIDATION=enforce an unknown ' +
+          'credential is, too, and the value of a field wins over this',
       ),
     ),
     files: Type.Optional(valuesOrNull(FILES_TEXT)),

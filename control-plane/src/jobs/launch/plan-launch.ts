@@ -5,7 +5,7 @@ import { valuesToStore } from '../../forms/sent/stored-values.js'
 import { inShapeOf, withoutDrafts } from '../../forms/sent/wizard-drafts.js'
 import { createSecretFinder } from '../../secrets/secret-finder.js'
 import type { UploadFacts } from '../../uploads/verify.js'
-import { credentialFieldsOf, requireKnownNames } from '../needs/credential-needs.js'
+import { credentialFieldsOf, requireDeclaredNames, requireKnownNames } from '../needs/credential-needs.js'
 import { maskValues } from '../secrets/masking.js'
 import { type LaunchSecrets, maskSecrets } from '../secrets/secret-values.js'
 import { userVariable } from './extravars.js'
@@ -51,8 +51,10 @@ async function planOrThrow(facts: LaunchFacts): Promise<LaunchPlan> {
   const { subforms } = context
   if (facts.refusedBefore) throw facts.refusedBefore
   const values = valuesOfLaunch(facts, facts.check)
-  if (stricter(rules.validation, form.launchValidation) === 'enforce' && !request.earlier) {
-    requireKnownNames(facts.hasCredential, facts.caller, declaredOf(launchable, subforms), request.credentials)
+  if (!request.earlier) {
+    requireDeclaredNames(declaredOf(launchable, subforms, values.values), request.credentials)
+    const isChecked = stricter(rules.validation, form.launchValidation) === 'enforce'
+    if (isChecked) requireKnownNames(facts.hasCredential, facts.caller, request.credentials)
   }
   const { rawFormData } = request
   const secrets = secretsOfLaunch({ form, subforms, rawFormData, extravars: values.values, checked: values.passwords })
@@ -89,10 +91,18 @@ async function planJobs(
   return planJob(facts, caller, { settings: form, ...common })
 }
 
-/** The variables for which a launch may name a credential. */
-function declaredOf({ form, planned }: Launchable, subforms: FormContext['subforms']): Set<string> {
+/** The variables for which a launch may name a credential. A field `__credentials__` adds those of its value. */
+function declaredOf(
+  { form, planned }: Launchable,
+  subforms: FormContext['subforms'],
+  { __credentials__: chosen }: LaunchValues['values'],
+): Set<string> {
   const parts = [form, ...(planned?.jobs.map(({ settings }) => settings) ?? [])]
-  return new Set([...parts.flatMap((part) => Object.keys(part.credentials)), ...credentialFieldsOf(form, subforms)])
+  return new Set([
+    ...parts.flatMap((part) => Object.keys(part.credentials)),
+    ...Object.keys(chosen ?? {}),
+    ...credentialFieldsOf(form, subforms),
+  ])
 }
 
 /**

@@ -93,7 +93,7 @@ export function credentialFieldsOf(
 /**
  * Replaces the names of the form by the names of the launch. First come the reserved extra variables, which exist only
  * if the form declares fields of those names. Then come the names that were sent for the form's variables and for its
- * credential fields. Other names are dropped, as other reserved variables are.
+ * credential fields. {@link requireDeclaredNames} has refused other names.
  * @throws RefusedValuesError that names each value that is not a text
  */
 export function withLaunchNames(
@@ -143,25 +143,31 @@ function requireAllowedCredentials(
 }
 
 /**
- * Checks the names of credentials that a client sent, in the modes that check values. No unknown name is dropped
- * without an error. Roles are checked first. So nobody learns which credentials exist beyond those that they may use.
+ * Refuses a credential that a client sent for a variable for which the form takes none. Otherwise the job would run
+ * without it, and nobody would know why.
  * @param declared variables for which the form accepts a name
- * @throws RefusedValuesError, ForbiddenError
+ * @throws RefusedValuesError
  */
-export function requireKnownNames(
-  has: JobFacts['hasCredential'],
-  caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
-  declared: ReadonlySet<string>,
-  sent: Readonly<Record<string, unknown>>,
-): void {
-  const named = Object.entries(sent).filter(([, name]) => name !== null && name !== '')
-  for (const [key] of named) {
+export function requireDeclaredNames(declared: ReadonlySet<string>, sent: Readonly<Record<string, unknown>>): void {
+  for (const [key] of namedIn(sent)) {
     if (declared.has(key)) continue
     const nearest = nearestName(key, declared)
     const meant = nearest === null ? '' : `; did you mean ${nearest}?`
     refuseNames(key, `The form takes no credential for ${JSON.stringify(key.slice(0, 200))}${meant}`)
   }
-  const names = textsIn('credentials', Object.fromEntries(named))
+}
+
+/**
+ * Checks the names of credentials that a client sent, in the modes that check values. Roles are checked first. So nobody
+ * learns which credentials exist beyond those that they may use.
+ * @throws RefusedValuesError, ForbiddenError
+ */
+export function requireKnownNames(
+  has: JobFacts['hasCredential'],
+  caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+  sent: Readonly<Record<string, unknown>>,
+): void {
+  const names = textsIn('credentials', Object.fromEntries(namedIn(sent)))
   const needs: CredentialNeeds = { credentials: names, ansibleCredentials: null, vaultCredentials: null }
   requireAllowedCredentials(caller, { needs, problem: null })
   for (const [key, text] of Object.entries(names)) {
@@ -169,6 +175,10 @@ export function requireKnownNames(
     const { problem } = chooseCredentials(one, has)
     if (problem !== null) refuseNames(key, problem)
   }
+}
+
+function namedIn(sent: Readonly<Record<string, unknown>>) {
+  return Object.entries(sent).filter(([, name]) => name !== null && name !== '')
 }
 
 function refuseNames(key: string, problem: string): never {
