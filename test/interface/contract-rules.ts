@@ -119,7 +119,7 @@ export const CONTRACT_RULES = {
   'endpoint.job-detail':
     'GET /job/{id}?output=false also answers can, place, estimate, history, stages, streams and integrity: what the caller may do, where the job is, what is left of it by earlier runs, how it came there, where it was and when its runner was away, how long its streams are, and whether they are whole.',
   'endpoint.job-list-pages':
-    'GET /job takes before, status, form, q, parts, from, to and place, answers next, and answers 304 to If-None-Match with the ETag of an equal list.',
+    'GET /job takes before, status, form, q, parts, from, to and place, answers count and records alone with the next page in the header Link, and answers 304 to If-None-Match with the ETag of an equal list.',
   'endpoint.one-form':
     'GET /forms?fields=false answers the forms without fields; GET /forms/{name} answers one form with them.',
   'endpoint.browser-session':

@@ -630,8 +630,6 @@ export interface JobEventRecord {
 export interface JobList {
   count: number
   records: JobRecord[]
-  /** Ask with before=next for more; null: that was all */
-  next?: number | null
 }
 
 export interface JobMatrix {
@@ -2016,7 +2014,6 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
 export const jobListSchema: v.GenericSchema<unknown, JobList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(jobRecordSchema),
-  next: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
 })
 
 export const jobActionsSchema: v.GenericSchema<unknown, JobActions> = v.looseObject({
@@ -2536,7 +2533,7 @@ export interface Operations {
     request?: {
       /** 100 when left out, at most 1000 */
       records?: number
-      /** Only older records than the one of this id: the next page */
+      /** Only older records than the one of this id: the header Link of the page before has it */
       before?: number
       /** Only what this user did */
       user?: string
@@ -3046,7 +3043,7 @@ export interface Operations {
   ): Promise<Launched>
   /** List jobs, newest first
    *
-   * For the next page ask with before=next. With If-None-Match and the ETag of an earlier answer, a list that has not changed is answered with 304 and without a body. */
+   * If there may be more jobs, the header Link has the address of the next page (rel="next", RFC 8288), relative to that of the request. With If-None-Match and the ETag of an earlier answer, a list that has not changed is answered with 304 and without a body. */
   listJobs(
     request?: {
       /** Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher */
@@ -3059,7 +3056,7 @@ export interface Operations {
       runner?: string
       /** true for only the jobs that wait for an approval which the caller may give */
       waiting?: boolean
-      /** Only jobs with a lower id: next of the page before */
+      /** Only jobs with a lower id: the header Link of the page before has it */
       before?: number
       /** Only jobs with one of these, with commas: running,approve,success,failed,warning,aborted,rejected,abandoned */
       status?: string

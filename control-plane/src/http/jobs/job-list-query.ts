@@ -22,7 +22,7 @@ export const ListQuery = Type.Object({
   user_type: Type.Optional(Type.Enum(USER_TYPES, { description: 'Kind of that user: local when left out' })),
   runner: Type.Optional(Type.String({ description: 'Only the jobs that ran on this runner' })),
   waiting: Type.Optional(booleanText('true for only the jobs that wait for an approval which the caller may give')),
-  before: Type.Optional(integerText('Only jobs with a lower id: next of the page before')),
+  before: Type.Optional(integerText('Only jobs with a lower id: the header Link of the page before has it')),
   status: Type.Optional(
     Type.String({ description: `Only jobs with one of these, with commas: ${JOB_STATUSES.join()}` }),
   ),

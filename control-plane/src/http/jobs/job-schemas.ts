@@ -66,13 +66,7 @@ const recordFields = {
 const JobRecord = Type.Object({ ...recordFields, ...listedFields }, { title: 'JobRecord' })
 
 /** A page of a list of jobs. */
-export const JobList = Type.Object(
-  {
-    ...listOf(JobRecord).properties,
-    next: Type.Optional(nullable(Type.Integer({ description: 'Ask with before=next for more; null: that was all' }))),
-  },
-  { title: 'JobList' },
-)
+export const JobList = listOf(JobRecord)
 
 /** A job with extra variables and output. */
 export const Job = Type.Object(

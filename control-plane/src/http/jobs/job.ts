@@ -13,6 +13,7 @@ import { relaunchRoutes } from './job-relaunch.js'
 import { AbortQuery, Job, JobList, LaunchBody, LaunchAnswer } from './job-schemas.js'
 import { ListQuery, listRequestOf } from './job-list-query.js'
 import { JSON_TYPE, listText, streamOf, streamed, withText } from '../route/long-answer.js'
+import { linkNextPage } from '../route/next-page.js'
 import type { AnswerTurns } from '../route/answer-turns.js'
 import { IdParams, Message, answers, booleanText, idOf } from '../route/schemas.js'
 
@@ -90,8 +91,9 @@ function jobReadRoutes({
           tags,
           summary: 'List jobs, newest first',
           description:
-            'For the next page ask with before=next. With If-None-Match and the ETag of an earlier answer, a list that has ' +
-            'not changed is answered with 304 and without a body.',
+            'If there may be more jobs, the header Link has the address of the next page (rel="next", RFC 8288), relative to ' +
+            'that of the request. With If-None-Match and the ETag of an earlier answer, a list that has not changed is ' +
+            'answered with 304 and without a body.',
           operationId: 'listJobs',
           querystring: ListQuery,
           response: {
@@ -107,12 +109,13 @@ function jobReadRoutes({
           request.query.place === 'true'
             ? await readJobsWithPlaces(detail, caller, asked)
             : await readJobs(detail.reading, caller, asked)
+        if (next !== null) linkNextPage(reply, next)
         if (tag !== null) {
           const mark = `"${tag}-${next ?? ''}"`
           reply.header('etag', mark)
           if (request.headers['if-none-match'] === mark) return reply.status(304).send(null)
         }
-        await reply.type(JSON_TYPE).send(await streamOf(listText(portions, { next }), answerTurns(request)))
+        await reply.type(JSON_TYPE).send(await streamOf(listText(portions), answerTurns(request)))
         return reply
       },
     )

@@ -7,6 +7,7 @@ import { isoTime } from '../../time/clock.js'
 import { InvalidInputError } from '../../errors.js'
 import { type StoredAuditEntry, listAudit } from '../../store/audit/audit.js'
 import { requireAdmin } from '../route/guards.js'
+import { linkNextPage } from '../route/next-page.js'
 import { answers, asList, integerText, listOf, wholeNumberOf } from '../route/schemas.js'
 import { nullable } from '../../words/nullable.js'
 
@@ -40,7 +41,9 @@ const AuditRecord = Type.Object(
 
 const AuditQuery = Type.Object({
   records: Type.Optional(integerText(`${RECORDS.default} when left out, at most ${RECORDS.most}`)),
-  before: Type.Optional(integerText('Only older records than the one of this id: the next page')),
+  before: Type.Optional(
+    integerText('Only older records than the one of this id: the header Link of the page before has it'),
+  ),
   user: Type.Optional(Type.String({ description: 'Only what this user did' })),
   user_type: Type.Optional(Type.Enum(USER_TYPES)),
   action: Type.Optional(Type.String({ description: 'Only this action' })),
@@ -101,12 +104,15 @@ export function auditRoutes(deps: {
           response: answers(AuditList, 400, 403),
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { records, before, user, user_type: userType, action } = request.query
         const olderThan = before === undefined ? undefined : wholeNumberOf(before, 'before')
         await trail.allStored()
         const filter = { before: olderThan, user, userType, action }
-        const page = (await listAudit(trail.store.read, filter, pageSizeOf(records))).map(show)
+        const size = pageSizeOf(records)
+        const page = (await listAudit(trail.store.read, filter, size)).map(show)
+        const last = page.at(-1)
+        if (last && page.length >= size) linkNextPage(reply, last.id)
         return { ...asList(page), database: await database() }
       },
     )

@@ -46,13 +46,13 @@ export function JobsPage() {
       </PageTitle>
       <Filters filters={filters} change={change} />
       <Content answer={answer}>
-        {({ records, next }) =>
+        {({ records }) =>
           records.length === 0 ? (
             <Empty text={key === '' ? words.jobs.empty : words.jobs.emptyFiltered} />
           ) : (
             <>
               <JobTable key={key} jobs={records} />
-              {(next ?? null) !== null && (
+              {records.length >= rows && (
                 <p class="more">
                   <button type="button" onClick={() => setRows(rows + ROWS)}>
                     {words.jobs.more}
