@@ -6,6 +6,7 @@ export const LEFT_OUT_OF_SHORT_RUN: readonly string[] = [
   'test/systemd/**',
   'test/containers/**',
   'test/model/**',
+  'test/generators/**',
   allBut('test/scripts', 'scripts'),
   allBut('test/chaos', 'abort-before-start', 'agent-restarts', 'commits', 'hostile-control-plane', 'lost-tail'),
   'test/chaos/kit/**',

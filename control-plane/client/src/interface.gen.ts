@@ -2523,7 +2523,7 @@ export interface Operations {
   /** The logo: pages show their own */
   getLogo(request?: NoParameters, options?: RequestOptions): Promise<Logo>
   /** Where the session at the provider of oidc is ended; ends nothing here */
-  getLogoutUrl(request?: NoParameters, options?: RequestOptions): Promise<LogoutUrl>
+  getLogoutAddress(request?: NoParameters, options?: RequestOptions): Promise<LogoutUrl>
   /** End the session; an API token revokes itself */
   logout(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
   /** Metrics for Prometheus; the bearer is METRICS_TOKEN or the token of an admin */
@@ -3604,7 +3604,7 @@ export const operations = {
     open: true,
   },
   getLogo: { method: 'GET', path: '/logo', query: [], accept: 'application/json', schema: logoSchema, open: true },
-  getLogoutUrl: {
+  getLogoutAddress: {
     method: 'GET',
     path: '/auth/logout',
     query: [],

@@ -81,7 +81,7 @@ export function pageStartRoutes(deps: {
       {
         config: { public: true, ...LIMITED },
         schema: {
-          ...open('Where the session at the provider of oidc is ended; ends nothing here', 'getLogoutUrl'),
+          ...open('Where the session at the provider of oidc is ended; ends nothing here', 'getLogoutAddress'),
           response: answers(LogoutUrl, 429),
         },
       },
