@@ -8,9 +8,15 @@ import { covers } from '../../interface/covers.js'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
+const CONFIG = `roles:
+  - {name: admin, groups: [local/admins]}
+  - {name: doctors, groups: [local/A\u0308rzte]}
+  - {name: default, groups: []}
+`
+
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ config: CONFIG })
 })
 afterAll(() => server.close())
 
@@ -50,15 +56,33 @@ describe('signing in', () => {
     expect((await server.call('GET', '/profile', { token: String(body.token) })).body.username).toBe('admin')
   })
 
-  test('name and password are the same however a keyboard composes their letters', async () => {
+  test('names, groups and passwords are the same however a keyboard composes their letters', async () => {
     const [composed, decomposed] = ['j\u00f6rg', 'jo\u0308rg']
-    const json = { username: decomposed, password: 'ein langes Pa\u0308sswort' }
-    const made = await server.call('POST', '/user', { token: server.admin, json })
-    expect(made.body.username ?? composed).toBe(composed)
+    const make = (more: object) =>
+      server.call('POST', '/user', {
+        token: server.admin,
+        json: { username: decomposed, groups: ['\u00c4rzte'], ...more },
+      })
+    // A letter and its accent are one letter of the shortest password.
+    expect((await make({ password: 'a\u0308'.repeat(7) })).status).toBe(400)
+    expect((await make({ password: 'ein langes Pa\u0308sswort' })).status).toBe(200)
     expect((await login(composed, 'ein langes P\u00e4sswort')).status).toBe(200)
-    expect((await server.call('POST', '/auth/login', basic(decomposed, 'ein\u00a0langes Pa\u0308sswort'))).status).toBe(
-      200,
+    const { status, body } = await server.call(
+      'POST',
+      '/auth/login',
+      basic(decomposed, 'ein\u00a0langes Pa\u0308sswort'),
     )
+    expect(status).toBe(200)
+    const token = String(body.token)
+    expect((await server.call('GET', '/profile', { token })).body).toMatchObject({
+      username: composed,
+      roles: ['doctors', 'default'],
+    })
+    await server.call('POST', '/lock', { token })
+    for (const name of [composed, decomposed]) {
+      const path = `/audit?action=lock.take&user=${encodeURIComponent(name)}`
+      expect((await server.call('GET', path, { token: server.admin })).body.count).toBe(1)
+    }
   })
 
   test('without credentials it is 401, and with malformed ones 400', async () => {

@@ -1,4 +1,6 @@
 import { InvalidInputError } from '../../errors.js'
+import { usernameKey } from '../../store/accounts/users.js'
+import { passwordForm } from '../sign-in/passwords.js'
 
 /** Fewest characters of a password. */
 export const SHORTEST_PASSWORD = 12
@@ -18,19 +20,20 @@ export function checkUsername(username: string): void {
 }
 
 /** @throws InvalidInputError */
-export function checkPassword(password: string, username: string): void {
+export function checkPassword(given: string, username: string): void {
+  const password = passwordForm(given)
   if (password.length < SHORTEST_PASSWORD) {
     throw new InvalidInputError('weak_password', `A password must have at least ${SHORTEST_PASSWORD} characters`)
   }
   if (password.length > MAX_PASSWORD_LENGTH) {
     throw new InvalidInputError('long_password', `A password may have at most ${MAX_PASSWORD_LENGTH} characters`)
   }
-  if (password.toLowerCase() === username.toLowerCase()) {
+  if (usernameKey(password) === usernameKey(username)) {
     throw new InvalidInputError('weak_password', 'A password must not be the username')
   }
 }
 
-/** Group names have no prefix. Repeated ones count once. @throws InvalidInputError */
+/** Group names have no prefix. Repeated ones count once. Each letter gets one form. @throws InvalidInputError */
 export function checkGroups(groups: readonly string[]): string[] {
   for (const group of groups) {
     if (!/^[^/\p{C}]{1,100}$/u.test(group) || group.trim() !== group) {
@@ -41,5 +44,5 @@ export function checkGroups(groups: readonly string[]): string[] {
       )
     }
   }
-  return [...new Set(groups)]
+  return [...new Set(groups.map((group) => group.normalize('NFC')))]
 }

@@ -120,7 +120,8 @@ export function isEveryone(role: string): boolean {
 }
 
 function hasMember(role: Role, subject: RoleSubject): boolean {
-  if (membersOf(role).groups.some((group) => subject.groups.includes(group))) return true
+  const { groups } = membersOf(role)
+  if (subject.groups.some((group) => groups.has(group.normalize('NFC')))) return true
   // A role means an account. When the account is gone, somebody else may get its name.
   return !subject.isLaterOfName && isNamed(role, subject)
 }
@@ -137,7 +138,7 @@ function isNamed(role: Role, { type, username }: RoleSubject): boolean {
  * The groups and users that a role names, in the forms that are stored and compared. They are computed once, because
  * roles are read rarely and used often.
  */
-const known = new WeakMap<Role, { readonly groups: readonly string[]; readonly users: ReadonlySet<string> }>()
+const known = new WeakMap<Role, { readonly groups: ReadonlySet<string>; readonly users: ReadonlySet<string> }>()
 
 /** A user that a role names, in the form in which names are compared. */
 export function userKey(text: string): string {
@@ -148,7 +149,9 @@ export function userKey(text: string): string {
 function membersOf(role: Role) {
   const before = known.get(role)
   if (before) return before
-  const members = { groups: (role.groups ?? []).map(roleGroup), users: new Set((role.users ?? []).map(userKey)) }
+  // Letters have one form. A directory or an editor may compose them in another way.
+  const groups = new Set((role.groups ?? []).map((group) => roleGroup(group).normalize('NFC')))
+  const members = { groups, users: new Set((role.users ?? []).map(userKey)) }
   known.set(role, members)
   return members
 }

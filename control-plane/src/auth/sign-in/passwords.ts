@@ -27,7 +27,7 @@ const NOT_A_STRANGER = 'the service'
  * A password as it is hashed: one form for each letter, whatever keyboard it was typed on, and one kind of blank (RFC 8265,
  * OpaqueString).
  */
-const oneForm = (password: string) => password.replace(/\p{Zs}/gu, ' ').normalize('NFC')
+export const passwordForm = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC')
 
 /** Argon2id hashes of passwords. Networks take turns, so that many sign-ins from one do not delay those from another. */
 export type Passwords = ReturnType<typeof createPasswords>
@@ -52,7 +52,7 @@ export function createPasswords(cost: HashCost = HASH_COST) {
      * @param network of the client; left out: an admin or the service itself asks
      * @throws UnavailableError when too many wait already
      */
-    hash: (password: string, network = NOT_A_STRANGER) => inTurn(network, () => hash(oneForm(password), options)),
+    hash: (password: string, network = NOT_A_STRANGER) => inTurn(network, () => hash(passwordForm(password), options)),
     /**
      * Whether the password is the one that was hashed. Null stands for "no such account": it takes the same time and
      * gives false.
@@ -61,7 +61,7 @@ export function createPasswords(cost: HashCost = HASH_COST) {
     verify: (stored: string | null, password: string, network: string): Promise<boolean> =>
       inTurn(network, async () => {
         nobody ??= hash('no account has this password', options)
-        const matches = await verify(stored ?? (await nobody), oneForm(password))
+        const matches = await verify(stored ?? (await nobody), passwordForm(password))
         return stored !== null && matches
       }),
   }

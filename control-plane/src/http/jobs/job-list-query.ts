@@ -1,6 +1,7 @@
 import { type Static, type TOptional, type TString, Type } from 'typebox'
 import { InvalidInputError } from '../../errors.js'
 import { JOB_STATUSES, type JobStatus } from '../../words/job-status.js'
+import { shownUsername } from '../../store/accounts/users.js'
 import { type FilterName, JOB_FILTERS } from '../../store/jobs/job-fields.js'
 import type { ListRequest } from '../../jobs/read/reading.js'
 import { USER_TYPES } from '../../words/user-type.js'
@@ -47,7 +48,7 @@ export function listRequestOf(query: Static<typeof ListQuery>): ListRequest {
     records,
     waiting: waiting === 'true',
     filter: {
-      user: user === undefined ? undefined : { name: user, type: userType ?? 'local' },
+      user: user === undefined ? undefined : { name: shownUsername(user), type: userType ?? 'local' },
       runner,
       values: Object.fromEntries(FILTER_NAMES.map((name) => [name, query[name]])),
       before: before === undefined ? undefined : wholeNumberOf(before, 'before'),

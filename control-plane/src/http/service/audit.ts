@@ -5,6 +5,7 @@ import type { AuditTrail } from '../../audit/trail.js'
 import { USER_TYPES } from '../../words/user-type.js'
 import { isoTime } from '../../time/clock.js'
 import { InvalidInputError } from '../../errors.js'
+import { shownUsername } from '../../store/accounts/users.js'
 import { type StoredAuditEntry, listAudit } from '../../store/audit/audit.js'
 import { requireAdmin } from '../route/guards.js'
 import { linkNextPage } from '../route/next-page.js'
@@ -108,7 +109,7 @@ export function auditRoutes(deps: {
         const { records, before, user, user_type: userType, action } = request.query
         const olderThan = before === undefined ? undefined : wholeNumberOf(before, 'before')
         await trail.allStored()
-        const filter = { before: olderThan, user, userType, action }
+        const filter = { before: olderThan, user: user && shownUsername(user), userType, action }
         const size = pageSizeOf(records)
         const page = (await listAudit(trail.store.read, filter, size)).map(show)
         const last = page.at(-1)

@@ -44,14 +44,18 @@ export function usernameKey(username: string): string {
   return username.normalize('NFKC').toLowerCase()
 }
 
+/** A name as it is stored and shown: as it was given, with one form for each letter (RFC 8265, UsernameCasePreserved). */
+export function shownUsername(username: string): string {
+  return username.normalize('NFC')
+}
+
 /**
  * Inserts an account. If a deleted account had the name, the new one remembers that.
  * @returns null when there is a user with that type and name already
  */
 export async function insertUser(queries: Queries, user: NewUser): Promise<StoredUser | null> {
   const { type } = user
-  // One form for each letter, as it is shown and compared. The key alone would find the account, too.
-  const username = user.username.normalize('NFC')
+  const username = shownUsername(user.username)
   const nameHadBy = await findPastName(queries, type, username)
   const row = await queries
     .insertInto('user')
