@@ -70,6 +70,18 @@ describe('runs of ansible-playbook', () => {
     expect(JSON.stringify(events)).not.toContain('an-argument-of-the-module')
   })
 
+  it('that loop over the variables of hosts have each event, although these are no values of JSON', async () => {
+    const job = await JobFolder.ofPlaybook(folder, [...local, 'hostvars.yml'])
+    const end = await job.run()
+    expect(end).toMatchObject({ exit_code: 0, events: { errors: 0, dropped: 0, plugin_seen: true } })
+    const events = await job.events()
+    expect(events.find(({ type }) => type === 'runner_item_on_ok')?.result).toMatchObject({
+      msg: 'größe ✔ of localhost',
+    })
+    expect(events.some(({ type }) => type === 'runner_on_ok')).toBe(true)
+    expect((await job.output()).toString()).not.toContain('Failure using method')
+  })
+
   it('that are aborted leave whole events and nothing else', async () => {
     const job = await JobFolder.ofPlaybook(folder, [...local, '-e', 'ready=MARK', 'endless.yml'], {
       ladder: { interrupt: 3, terminate: 1 },

@@ -109,7 +109,8 @@ const about = (id: number) =>
 describe('a webhook', () => {
   test('is sent once for the end of a job, with a signature, and the log has it', async () => {
     const target = await makeTarget('/good', ['job.ended'])
-    const id = await endedJob({ form: 'Greet', extravars: '{"word":"CANARY-extravar"}' })
+    const form = 'Greet "Ann"\n\\ ✨'
+    const id = await endedJob({ form, extravars: '{"word":"CANARY-extravar"}' })
     await look()
     await look()
     const [asked, ...more] = about(id)
@@ -119,7 +120,7 @@ describe('a webhook', () => {
       id: headers?.['x-holdfast-delivery'],
       event: 'job.ended',
       time: new Date(server.clock.now()).toISOString(),
-      job: expect.objectContaining({ id, form: 'Greet', status: 'success', url: null }) as object,
+      job: expect.objectContaining({ id, form, status: 'success', url: null }) as object,
     })
     const [, time, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers?.['x-holdfast-signature'])) ?? []
     expect(Number(time)).toBe(Math.floor(server.clock.now() / 1000))

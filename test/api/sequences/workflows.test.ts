@@ -128,9 +128,10 @@ describe('the course of a workflow', () => {
   })
 
   write('lost', {
-    a: { failure: ['c'], more: { runner: 'nowhere' } },
+    a: { failure: ['c'], success: ['d'], more: { runner: 'nowhere' } },
     b: { failure: ['c'], credentials: ['nothing'] },
-    c: { more: { all_parents_must_converge: true } },
+    c: { success: ['d'], more: { all_parents_must_converge: true } },
+    d: { more: { all_parents_must_converge: true } },
   })
   it('a node whose runner or credential is missing fails at once, and its failure links fire', async () => {
     const id = await launch('lost')
@@ -139,6 +140,8 @@ describe('the course of a workflow', () => {
     const { job, node } = await nodeOf(id, 'b')
     expect(node.reason).toContain("'nothing'")
     expect(await jobOf(job ?? 0)).toMatchObject({ status: 'failed', status_reason: node.reason })
+    // It waits for all of its parents, and one of them did not succeed.
+    expect(await statuses(id, 'c', 'd')).toEqual(['success', 'do not run'])
   })
 
   write(
