@@ -1,18 +1,23 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Notifications, openNotifications } from '../../control-plane/src/store/postgres/postgres-notifications.js'
+import { openStore } from '../../control-plane/src/store/open-store.js'
+import type { RawStore } from '../../control-plane/src/store/store.js'
 import { systemTimers } from '../../control-plane/src/time/timers.js'
 import { type TestDatabase, createTestDatabase } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 
 let database: TestDatabase
+let store: RawStore
 const open: Notifications[] = []
 
 beforeEach(async () => {
   database = await createTestDatabase('', 'postgres')
+  store = await openStore(database.place)
 })
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()))
+  await store.close()
   await database.remove()
 })
 
@@ -28,7 +33,7 @@ async function listener() {
   const notifications = openNotifications(
     { connectionString: database.url },
     { arrived: (text) => heard.push(text), connected: () => (connections += 1) },
-    { timers: systemTimers, log },
+    { queries: store.read, timers: systemTimers, log },
   )
   open.push(notifications)
   const connected = (times: number) => waitFor('the connection', () => connections >= times)
@@ -55,7 +60,7 @@ test('everybody hears everything, in its order, whatever is in it', async () => 
   expect([one.heard, other.heard]).toEqual([texts, texts])
 })
 
-test('a lost connection is made again and said once; what is sent meanwhile is refused, not kept', async () => {
+test('a lost connection is made again and said once; what is sent meanwhile is not kept', async () => {
   const [one, other] = [await listener(), await listener()]
   expect(await cutAll()).toBe(2)
   await Promise.all([one.connected(2), other.connected(2)])

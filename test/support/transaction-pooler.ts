@@ -9,7 +9,13 @@ const WELCOME = [message('R', Buffer.alloc(4)), message('K', Buffer.alloc(8)), m
  * A pooler in front of a PostgreSQL server that gives each transaction the connection that was free last, as pgbouncer
  * does in transaction mode. It knows no TLS, no COPY and no prepared statements with names.
  */
-export async function startTransactionPooler(url: string): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function startTransactionPooler(url: string): Promise<{
+  readonly url: string
+  /** In session mode each client keeps its connection from now on. */
+  setMode(mode: 'session' | 'transaction'): void
+  close(): Promise<void>
+}> {
+  let mode: 'session' | 'transaction' = 'transaction'
   const free: Socket[] = []
   const all: pg.Client[] = []
   const clients = new Set<Socket>()
@@ -54,7 +60,7 @@ export async function startTransactionPooler(url: string): Promise<{ readonly ur
             // "Ready for the next query", and no transaction is open.
             isOver = type === 'Z' && body.toString() === 'I'
           })
-          if (isOver) giveBack()
+          if (isOver && mode === 'transaction') giveBack()
         })
       }
       given.write(bytes)
@@ -81,6 +87,9 @@ export async function startTransactionPooler(url: string): Promise<{ readonly ur
   await once(server, 'listening')
   return {
     url: url.replace(/:\d+\//, `:${(server.address() as AddressInfo).port}/`),
+    setMode(given) {
+      mode = given
+    },
     async close() {
       server.close()
       for (const client of clients) client.destroy()

@@ -175,6 +175,7 @@ function serviceRoutes(
       warnings: () =>
         [
           sessionDoubt,
+          rooms.nodes.trouble(),
           rooms.runners.serviceKeys.trouble(),
           rooms.ages.trouble(),
           rooms.runners.folderReport.trouble(),

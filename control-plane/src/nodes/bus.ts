@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.js'
-import type { Timers } from '../time/timers.js'
+import { type HearingDependencies, createHearing } from './hearing.js'
 import { type BusMessage, readLetter, writeLetter } from './messages.js'
 
 /** Most bytes of one letter. PostgreSQL takes less than 8000. */
@@ -28,6 +28,8 @@ export interface Bus {
   publish(message: BusMessage): void
   /** Calls the listener for each message of another node until the returned function is called. */
   subscribe(listener: BusListener): () => void
+  /** What an admin should know, as a sentence; null: nothing. */
+  trouble(): string | null
   /** Sends what waits, within a limited time. */
   close(): Promise<void>
 }
@@ -50,19 +52,22 @@ export interface PostListener {
 export const SILENT_BUS: Bus = {
   publish: () => undefined,
   subscribe: () => () => undefined,
+  trouble: () => null,
   close: () => Promise.resolve(),
+}
+
+/** What {@link createBus} needs of other parts. */
+export interface BusDependencies extends Pick<HearingDependencies, 'timers' | 'log' | 'isAlone'> {
+  readonly nodeId: string
+  readonly openPost: (listener: PostListener) => Post
 }
 
 /**
  * A bus over a post. It sends the first message at once, rests, and then sends the messages that arrived meanwhile. A
- * letter that cannot be sent is dropped: the other nodes look by themselves.
+ * letter that cannot be sent is dropped: the other nodes look by themselves. A node that does not hear calls its
+ * listeners regularly instead.
  */
-export function createBus(deps: {
-  readonly nodeId: string
-  readonly openPost: (listener: PostListener) => Post
-  readonly timers: Timers
-  readonly log: { warn(fields: object, text: string): void }
-}): Bus {
+export function createBus(deps: BusDependencies): Bus {
   const { nodeId, timers, log } = deps
   const listeners = new Set<BusListener>()
   /** The waiting messages as JSON, so that equal messages wait once. */
@@ -75,13 +80,21 @@ export function createBus(deps: {
   const post = deps.openPost({
     arrived(text) {
       const letter = readLetter(text)
-      if (letter === null || letter.from === nodeId) return
+      if (letter === null) return
+      if (letter.from === nodeId) return letter.messages.length === 0 ? hearing.heard() : undefined
       for (const message of letter.messages) for (const listener of listeners) listener.received(message)
     },
     connected() {
-      for (const listener of listeners) listener.missed()
+      look()
+      hearing.test()
     },
   })
+  const hearing = createHearing({ ...deps, send: () => post.send(writeLetter(nodeId, [])), look })
+  hearing.test()
+
+  function look(): void {
+    for (const listener of listeners) listener.missed()
+  }
 
   async function send(): Promise<void> {
     try {
@@ -116,10 +129,12 @@ export function createBus(deps: {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    trouble: () => hearing.trouble(),
     async close() {
       if (phase === 'closed') return
       phase = 'closed'
       stopRest()
+      hearing.close()
       await sending
       if (waiting.size > 0) await send()
       await post.close()

@@ -40,6 +40,8 @@ export interface Nodes {
   onChange(listener: () => void): void
   /** Called when the database went back to an earlier state. What this node knows from before may be wrong. */
   onWentBack(listener: () => void): void
+  /** Why this node does not hear from the others, as a sentence for admins; null: it does, as far as is known. */
+  trouble(): string | null
   /** For the metrics. */
   counts(): { readonly alive: number; readonly dead: number }
   /** Announces this node to the others. @param address host and port, for people */
@@ -57,6 +59,7 @@ export const SOLE_NODE: Nodes = {
   isAlive: (nodeId) => nodeId === 'sole',
   onChange: () => undefined,
   onWentBack: () => undefined,
+  trouble: () => null,
   counts: () => ({ alive: 1, dead: 0 }),
   start: () => Promise.resolve(),
   look: () => Promise.resolve(),
@@ -74,8 +77,8 @@ export function createSharedNode(deps: {
   readonly openPost: (listener: PostListener) => Post
 }): Nodes {
   const id = deps.random(8).toString('hex')
-  const bus = createBus({ ...deps, nodeId: id })
   const presence = createPresence({ ...deps, id })
+  const bus = createBus({ ...deps, nodeId: id, isAlone: () => presence.counts().alive <= 1 })
   const history = createHistoryWatch(deps)
   return {
     id,
@@ -84,6 +87,7 @@ export function createSharedNode(deps: {
     isAlive: (nodeId) => presence.isAlive(nodeId),
     onChange: (listener) => presence.onChange(listener),
     onWentBack: (listener) => history.onWentBack(listener),
+    trouble: () => bus.trouble(),
     counts: () => presence.counts(),
     async start(address) {
       await presence.start(address)
@@ -107,7 +111,7 @@ export function isElsewhere(nodes: Nodes, runner: { readonly connectedNode: stri
 /** Builds this node's view of the nodes that share its database. On SQLite it is the only one. */
 export async function composeNodes(ground: Ground, { database }: StoreSettings, store: RawStore): Promise<Nodes> {
   const { clock, timers, random, log, onClose } = ground
-  const openPost = await openNotificationsOf(database, { timers, log })
+  const openPost = await openNotificationsOf(database, { queries: store.read, timers, log })
   const nodes = openPost ? createSharedNode({ store, clock, timers, log, random, version, openPost }) : SOLE_NODE
   onClose(() => nodes.close())
   return nodes

@@ -1,15 +1,22 @@
+import { sql } from 'kysely'
 import pg from 'pg'
 import { UnavailableError, messageOf } from '../../errors.js'
+import { within } from '../../time/time-limit.js'
 import type { Timers } from '../../time/timers.js'
+import type { Queries } from '../store.js'
 
 /** The name of the channel. Other programs on the same database use other names. */
 const CHANNEL = 'holdfast'
+const LISTEN = `listen ${CHANNEL}`
 
 /** Limits for making the connection, and for an answer on it, in milliseconds. */
 const CONNECT_MS = 5000
 const ANSWER_MS = 3000
 
-/** How often the connection is tested, in milliseconds. A connection may be cut without any message. */
+/**
+ * How often the connection is tested, in milliseconds. A connection may be cut without any message. The test says LISTEN
+ * again: a pooler may have given the session to another process of the server meanwhile.
+ */
 const CHECK_MS = 2000
 
 /** The pause between a failure and the next connection, in milliseconds: the first pause, and the longest one. */
@@ -26,6 +33,8 @@ export interface NotificationListener {
 
 /** What notifications need of other parts. */
 export interface NotificationDependencies {
+  /** What is sent goes through these connections, so that what comes back has really been to another one. */
+  readonly queries: Queries
   readonly timers: Timers
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
 }
@@ -34,13 +43,14 @@ export interface NotificationDependencies {
 export type Notifications = ReturnType<typeof openNotifications>
 
 /**
- * LISTEN and NOTIFY over a separate connection, which is made again whenever it breaks: connecting → listening →
- * pausing → connecting … → closed
+ * LISTEN over a separate connection, which is made again whenever it breaks: connecting → listening → pausing →
+ * connecting … → closed. NOTIFY goes over other connections. A server that sends a connection what this connection itself
+ * has sent shows nothing about what others send.
  */
 export function openNotifications(
   connection: pg.ClientConfig,
   listener: NotificationListener,
-  { timers, log }: NotificationDependencies,
+  { queries, timers, log }: NotificationDependencies,
 ) {
   let listening: pg.Client | null = null
   let isClosed = false
@@ -78,7 +88,7 @@ export function openNotifications(
     client.on('notification', ({ payload = '' }) => listener.arrived(payload))
     try {
       await client.connect()
-      await client.query(`listen ${CHANNEL}`)
+      await client.query(LISTEN)
     } catch (error) {
       return over(messageOf(error))
     }
@@ -95,14 +105,15 @@ export function openNotifications(
   const stopChecks = timers.every(CHECK_MS, () => {
     const client = listening
     // A client whose query gets no answer in time cannot be used any more. Its end is reported like any other.
-    client?.query('select 1').catch((error: unknown) => client.emit('error', error))
+    client?.query(LISTEN).catch((error: unknown) => client.emit('error', error))
   })
 
   return {
-    /** Rejects when there is no connection now. @param text of less than 8000 bytes */
+    /** Rejects when the server does not take it soon. @param text of less than 8000 bytes */
     async send(text: string): Promise<void> {
-      if (!listening) throw new UnavailableError('database_unreachable', 'no connection for notifications')
-      await listening.query('select pg_notify($1, $2)', [CHANNEL, text])
+      const tooLate = () => new UnavailableError('database_unreachable', 'the database takes no notification now')
+      if (isClosed) throw tooLate()
+      await within(ANSWER_MS, sql`select pg_notify(${CHANNEL}, ${text})`.execute(queries), tooLate)
     },
     async close(): Promise<void> {
       if (isClosed) return

@@ -10,7 +10,7 @@ const OTHERS = 2
 
 /**
  * Looks whether a session stays with one process of the server. Behind a pooler in transaction mode each transaction may
- * go to another process. Then settings of a session are lost or meet others, and nothing comes to who listens.
+ * go to another process. Then settings of a session are lost or meet others, and mostly nothing comes to who listens.
  * @returns what is wrong, as a sentence; null: nothing is, or the server does not answer now
  */
 export async function sessionDoubtOf(url: string): Promise<string | null> {
@@ -36,8 +36,8 @@ export async function sessionDoubtOf(url: string): Promise<string | null> {
 }
 
 const DOUBT =
-  'DATABASE_URL leads through a pooler in transaction mode: settings of sessions get lost and the control planes do not ' +
-  'hear of each other; connect to the server itself, or set the pooler to session mode (several-control-planes.md)'
+  'DATABASE_URL leads through a pooler in transaction mode: settings of sessions get lost and the control planes may ' +
+  'not hear of each other; connect to the server itself, or set the pooler to session mode (several-control-planes.md)'
 
 function newClient(url: string): pg.Client {
   const client = new pg.Client({
