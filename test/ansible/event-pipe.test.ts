@@ -118,7 +118,7 @@ def interrupt(pipe):
 `)
 
 test('a report tells at once that the callback is there', async () => {
-  const report = { ansible: '2.14.0', pid: true, errors: 0, dropped: 0, finished: false }
+  const report = { ansible: '2.14.0', pid: true, errors: 0, dropped: 0, finished: false, remark: null }
   expect(await ask('first')).toEqual(report)
 })
 

@@ -133,13 +133,21 @@ describe('events of a playbook with a user of its own', () => {
   })
 
   it('come with a report, of which nothing is believed that cannot be', async () => {
-    const good = { ansible: '2.14.0', pid: 7, errors: 2, dropped: 1, finished: true }
+    const good = { ansible: '2.14.0', pid: 7, errors: 2, dropped: 1, finished: true, remark: 'a\n\u001b[31mb' }
     const bad = ['#{}', '#[', '#{"errors":1e999}', `#${'9'.repeat(5000)}`, '#{"errors":"x"}', `#${'['.repeat(4000)}`]
     const all = await relayed(event(1), `#${JSON.stringify(good)}\n`, bad.join('\n') + '\n')
     expect(all.report).toMatchObject({ ansible: '2.14.0', pid: 7, errors: 8, dropped: 1, finished: true, events: 1 })
-    const lying = { ansible: 'x'.repeat(900), pid: -1, errors: -5, dropped: 1e30, finished: 'yes' }
+    expect(all.report).toMatchObject({ remark: 'a [31mb' })
+    const lying = { ansible: 'x'.repeat(900), pid: -1, errors: -5, dropped: 1e30, finished: 'yes', remark: ['x'] }
     const { report } = await relayed(`#${JSON.stringify(lying)}\n`)
-    expect(report).toMatchObject({ ansible: 'x'.repeat(200), pid: 0, errors: 0, finished: false, dropped: 2 ** 31 })
+    expect(report).toMatchObject({
+      ansible: 'x'.repeat(200),
+      pid: 0,
+      errors: 0,
+      finished: false,
+      dropped: 2 ** 31,
+      remark: null,
+    })
   })
 
   it('of a callback that was never there leave no report', async () => {

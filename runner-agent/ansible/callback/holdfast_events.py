@@ -17,6 +17,7 @@ import os
 import sys
 import time
 
+from ansible.context import CLIARGS
 from ansible.executor.stats import AggregateStats
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_version
@@ -33,6 +34,7 @@ try:
     from holdfast_job.event_secrets import read_hidden_values, shown_host, warnings_due
     from holdfast_job.output_marks import OutputMarks
     from holdfast_job.recap_words import RecapWords
+    from holdfast_job.what_ran import WhatRan
 finally:
     sys.path.remove(_AGENT_FOLDER)
 
@@ -103,6 +105,7 @@ class CallbackModule(CallbackBase):
         self._failures = {}  # host → [(order, whether it was rescued)], ignored ones left out
         self._recap_words = RecapWords()
         self._custom_stats = CustomStats(AggregateStats())
+        self._what_ran = WhatRan()
         self._output_marks = OutputMarks() if has_marks else None
         if not events_path and not pipe_path:
             self.disabled = True
@@ -183,6 +186,7 @@ class CallbackModule(CallbackBase):
 
     @_harmless
     def v2_playbook_on_no_hosts_matched(self):
+        self._what_ran.no_host_matched(self._play_name)
         self._emit("playbook_on_no_hosts_matched")
 
     @_harmless
@@ -206,6 +210,7 @@ class CallbackModule(CallbackBase):
         marks = {"plays": plays, "rescued_orders": rescued, "custom_stats": self._custom_stats.shown(stats)}
         shown = {shown_host(host): counts for host, counts in recap.items()}
         self._emit("playbook_on_stats", duration=duration, result=shown, **marks)
+        self._events.remark = self._what_ran.remark(CLIARGS)
         self._events.report()
 
     # Hosts
@@ -308,6 +313,8 @@ class CallbackModule(CallbackBase):
     def _final(self, kind, result, words, **marks):
         """The final result of a host at a task. @param words what the recap counted for it; [] when it counted nothing"""
         marks["uncounted"] = words == []
+        if not marks["uncounted"]:
+            self._what_ran.add(kind, content.task_of(result))
         run = self._run(result)
         self._runs.pop(self._key(run.view.uuid, content.host_of(result)), None)
         return self._emit_result(kind, result, run, time.monotonic() - run.started, content.shown_result(result, run), **marks)

@@ -8,6 +8,7 @@ import json
 import os
 import time
 
+from holdfast_job.event_file import shown_remark
 from holdfast_job.job import iso_now
 from holdfast_job.output_log import hash_of_file
 from holdfast_job.output_signs import has_refused, remarks_of, text_of_output
@@ -73,8 +74,10 @@ def write_end(job, output, cause, exit_code=None, signal_name=None, message=None
     """Seals both streams and writes end.json: temporary name, sync, rename, sync of the folder."""
     _shrink_reserve(job)
     output_end, output_problem = _seal_output(job, output)
-    events_end, events_problem = _seal_events(job)
+    events_end, events_problem, remark = _seal_events(job)
     remarks = _look_at_output(job, events_end, exit_code)
+    if remark is not None and exit_code == 0:
+        remarks = [remark, *remarks]
     text = "; ".join(problem for problem in (message, output_problem, events_problem, *remarks) if problem)
     record = {
         "run_id": job.run_id,
@@ -120,12 +123,14 @@ def _seal_output(job, output):
 
 
 def _seal_events(job):
-    """What events.jsonl holds, and how the callback that wrote it fared."""
+    """What events.jsonl holds, how the callback that wrote it fared, and what it remarks about a run that ended well."""
     end = {"length": 0, "sha256": _EMPTY_SHA256, "dropped": 0, "errors": 0, "plugin_seen": False}
+    remark = None
     try:
         report = json.loads(_read_until_known(lambda: _text_of(job.path("callback.json"))))
         end["dropped"], end["errors"] = max(0, int(report["dropped"])), max(0, int(report["errors"]))
         end["plugin_seen"] = True
+        remark = shown_remark(report.get("remark"))
     except Exception:
         pass  # the playbook can write there, too, so the content may be anything: infinite numbers, endless depth
     problem = None
@@ -139,7 +144,7 @@ def _seal_events(job):
         problem = "events.jsonl could not be read: %s" % error.strerror
     # Events are a stronger sign than a report that could not be written, such as on a full disk.
     end["plugin_seen"] = end["plugin_seen"] or end["length"] > 0
-    return end, problem
+    return end, problem, remark
 
 
 def _look_at_output(job, events_end, exit_code):

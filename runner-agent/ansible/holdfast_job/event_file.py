@@ -8,6 +8,7 @@ from holdfast_job.event_line import line_of
 
 PLUGIN_CONTRACT = 1
 _REPORT_BYTES = 512
+_MAX_REMARK = 500
 
 
 class _State:
@@ -56,12 +57,13 @@ class EventFile(EventClock):
         self.errors = 0
         self.dropped = 0
         self.finished = False
+        self.remark: "str | None" = None
         self.report()
 
     def state(self):
         """What another process needs to go on with the file, as plain values."""
         at = self._state
-        told = (self.errors, self.dropped, self.finished, self.ansible_version, self.callback_pid)
+        told = (self.errors, self.dropped, self.finished, self.remark, self.ansible_version, self.callback_pid)
         return (at.end, at.lines, at.events, at.is_torn), told
 
     def restore(self, state):
@@ -70,7 +72,7 @@ class EventFile(EventClock):
         self._state = _State(*where)
         self._goal = self._state.end
         if told is not None:
-            self.errors, self.dropped, self.finished, self.ansible_version, self.callback_pid = told
+            self.errors, self.dropped, self.finished, self.remark, self.ansible_version, self.callback_pid = told
 
     def adopt(self, line):
         """Like `append`, for a line that is in the file already. Returns its number."""
@@ -140,6 +142,7 @@ class EventFile(EventClock):
             "errors": self.errors,
             "dropped": self.dropped,
             "finished": self.finished,
+            "remark": self.remark,
         }
         data = json.dumps(report).encode().ljust(_REPORT_BYTES - 1) + b"\n"
         temporary = self._report_path + ".new"
@@ -150,6 +153,14 @@ class EventFile(EventClock):
         except OSError:
             _try(os.unlink, temporary)
             _try(_write_whole, self._report_path, flags, data)
+
+
+def shown_remark(remark):
+    """What a report says about the run, as one line; None when it says nothing. A playbook may have written it, too."""
+    if not isinstance(remark, str):
+        return None
+    printable = "".join(letter if letter.isprintable() else " " for letter in remark)
+    return " ".join(printable.split())[:_MAX_REMARK] or None
 
 
 def _path_by_open_folder(path):

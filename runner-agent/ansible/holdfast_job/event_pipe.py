@@ -27,6 +27,7 @@ class EventPipe(EventClock):
         self.errors = 0
         self.dropped = 0
         self.finished = False
+        self.remark: "str | None" = None
         self.report()
 
     def write(self, event):
@@ -52,6 +53,7 @@ class EventPipe(EventClock):
             "errors": self.errors,
             "dropped": self.dropped,
             "finished": self.finished,
+            "remark": self.remark,
         }
         self._send(REPORT + json.dumps(report).encode() + b"\n")
 

@@ -8,7 +8,7 @@ import json
 import os
 import select
 
-from holdfast_job.event_file import EventFile
+from holdfast_job.event_file import EventFile, shown_remark
 from holdfast_job.event_line import LINE_BYTES
 from holdfast_job.event_pipe import REPORT
 
@@ -126,6 +126,7 @@ class EventRelay:
             events.dropped += max(0, dropped - self._told_dropped)
             self._told_dropped = max(self._told_dropped, dropped)
             events.finished = report["finished"] is True
+            events.remark = shown_remark(report.get("remark"))
             events.ansible_version = str(report["ansible"])[:200]
             events.callback_pid = min(max(0, int(report["pid"])), 1 << 31)
         except Exception:
