@@ -30,7 +30,7 @@ describe('a wrong command line ends with exit code 2 and one sentence', () => {
     ['a server that is not an address', ['job', 'list', '--server', 'ftp://x'], 'must begin with http:// or https://'],
     ['a password in the address', ['job', 'list', '--server', 'http://a:b@c'], 'holds no password'],
     ['an -e without a value', ['job', 'launch', 'f', '-e', 'x'], 'give key=value'],
-    ['an -e with broken JSON', ['job', 'launch', 'f', '-e', '{"a"'], 'is not JSON'],
+    ['an -e with broken JSON', ['job', 'launch', 'f', '-e', '{"a"'], 'is neither JSON nor YAML'],
     ['an -e file that does not exist', ['job', 'launch', 'f', '-e', '@/nowhere.yml'], 'cannot be read'],
     ['a --file without its field', ['job', 'launch', 'f', '--file', process.execPath], 'give field=path'],
     [

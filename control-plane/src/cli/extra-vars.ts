@@ -1,4 +1,3 @@
-import { readJson } from '@holdfast/client'
 import { readFile } from 'node:fs/promises'
 import { UsageError } from './errors.js'
 
@@ -6,8 +5,8 @@ import { UsageError } from './errors.js'
 export type ExtraVars = Record<string, unknown>
 
 /**
- * Reads the extra variables that `-e` gives: `key=value` (always a text), `@file.json`, `@file.yml`, or an object in JSON.
- * A later one replaces an earlier one of the same name.
+ * Reads the extra variables that `-e` gives: `key=value` (always a text), `@file.json`, `@file.yml`, or an object in JSON
+ * or YAML. A later one replaces an earlier one of the same name.
  * @throws UsageError
  */
 export async function readExtraVars(given: readonly string[]): Promise<ExtraVars> {
@@ -18,20 +17,14 @@ export async function readExtraVars(given: readonly string[]): Promise<ExtraVars
 
 async function readOne(text: string): Promise<ExtraVars> {
   if (text.startsWith('@')) return readVariablesFile(text.slice(1), `-e ${text}`)
-  if (text.trimStart().startsWith('{')) return variablesOf(parseJson(text), `-e ${text}`)
+  if (text.trimStart().startsWith('{')) return variablesIn(text, `-e ${text}`)
   const equals = text.indexOf('=')
   if (equals < 1) {
-    throw new UsageError(`-e ${JSON.stringify(text)}: give key=value, @file.json, @file.yml or an object in JSON.`)
+    throw new UsageError(
+      `-e ${JSON.stringify(text)}: give key=value, @file.json, @file.yml or an object in JSON or YAML.`,
+    )
   }
   return { [text.slice(0, equals).trim()]: text.slice(equals + 1) }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return readJson(text)
-  } catch (error) {
-    throw new UsageError(`-e ${text}: is not JSON: ${(error as Error).message}`)
-  }
 }
 
 /**
@@ -46,31 +39,23 @@ export async function readVariablesFile(path: string, what: string): Promise<Ext
   } catch (error) {
     throw new UsageError(`${what}: cannot be read: ${(error as Error).message}`)
   }
-  // Loaded only here, because it is larger than all the rest of the client. `yaml` is a CommonJS package: only its default
-  // export has everything.
-  const { default: yaml } = await import('yaml')
+  return variablesIn(text, what)
+}
+
+/** The service reads such texts of workflows and fields in the same way, and so does `ansible-playbook -e`. */
+async function variablesIn(text: string, what: string): Promise<ExtraVars> {
+  // Loaded only here, because it is larger than all the rest of the client.
+  const { YamlProblem, readYaml } = await import('../texts/yaml-text.js')
   try {
-    // JSON is YAML, too. The rules of YAML 1.1 read `yes` and `0644` as `ansible-playbook -e @file` does.
-    // Whole numbers keep all their digits. The service refuses one that is too large for it, and names it.
-    const value: unknown = yaml.parse(text, { version: '1.1', intAsBigInt: true })
-    return variablesOf(withPlainNumbers(value), what)
+    const { value } = readYaml(text, 'ansible')
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+      throw new UsageError(`${what}: must hold an object of variables.`)
+    }
+    return { ...value }
   } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`${what}: is neither JSON nor YAML: ${(error as Error).message}`)
+    if (!(error instanceof YamlProblem)) throw error
+    // A number that cannot be kept, or a text over a limit, is good YAML.
+    const isSyntax = error.kind === 'syntax'
+    throw new UsageError(`${what}: ${isSyntax ? 'is neither JSON nor YAML: ' : ''}${error.message}`)
   }
-}
-
-/** Turns whole numbers into plain numbers where JavaScript can hold them exactly. */
-function withPlainNumbers(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
-  if (Array.isArray(value)) return value.map(withPlainNumbers)
-  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withPlainNumbers(part)]))
-}
-
-function variablesOf(value: unknown, what: string): ExtraVars {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw new UsageError(`${what}: must hold an object of variables.`)
-  }
-  return value as ExtraVars
 }

@@ -1,5 +1,6 @@
 import { type CST, Composer, type Document, Lexer, LineCounter, Parser } from 'yaml'
 import { MAX_LEVELS, MAX_VALUES } from './value-levels.js'
+import { ANSIBLE_SCHEMA } from './ansible-schema.js'
 import { YamlProblem } from './yaml-problem.js'
 
 /** Most characters of one YAML text. To read the largest text takes less than a second. */
@@ -25,6 +26,12 @@ type ErrorSource = number | { readonly offset: number } | readonly [number, ...n
 
 const COLLECTIONS: ReadonlySet<string> = new Set(['block-map', 'block-seq', 'flow-collection'])
 
+/**
+ * The rules by which words become values: 1.2 in files of this product, and those of ansible, which keeps to 1.1, in what
+ * ansible gets.
+ */
+export type YamlRules = '1.2' | 'ansible'
+
 /** One document of YAML, and the lines of its text. */
 export interface YamlDocument {
   readonly document: Document.Parsed
@@ -38,14 +45,14 @@ export interface YamlDocument {
  * It stops after each few thousand words, so that a caller can let others run.
  * @throws YamlProblem
  */
-export function* composeYaml(text: string): Generator<void, YamlDocument> {
+export function* composeYaml(text: string, rules: YamlRules): Generator<void, YamlDocument> {
   const lines = new LineCounter()
   const lineAt = (offset: number) => lines.linePos(Math.max(0, offset)).line
   lines.addNewLine(0)
   if (text.length > MAX_YAML_CHARACTERS) {
     throw new YamlProblem(1, `the text is longer than ${MAX_YAML_CHARACTERS / 1024 ** 2} MiB`, 'limit')
   }
-  const composer = createComposer(lineAt)
+  const composer = createComposer(lineAt, rules)
   let document: Document.Parsed | null = null
   for (const token of parsed(text, lines, lineAt)) {
     if (token === STEP) yield
@@ -64,11 +71,14 @@ export function* composeYaml(text: string): Generator<void, YamlDocument> {
  * mistakes then take ten seconds and a gigabyte. It also does not compare each name of a mapping with each other:
  * `yaml-values.ts` looks for names that stand twice.
  */
-function createComposer(lineAt: (offset: number) => number): Composer {
-  const composer = new Composer({ merge: true, uniqueKeys: false, logLevel: 'error' })
+function createComposer(lineAt: (offset: number) => number, rules: YamlRules): Composer {
+  const schema = rules === 'ansible' ? { schema: ANSIBLE_SCHEMA } : { merge: true }
+  const composer = new Composer({ ...schema, uniqueKeys: false, logLevel: 'error' })
   let first: YamlProblem | null = null
-  const onError = (source: ErrorSource, _code: string, message: string, isWarning?: boolean): void => {
-    if (isWarning === true) return
+  const onError = (source: ErrorSource, code: string, message: string, isWarning?: boolean): void => {
+    // Ansible refuses a tag that it does not know.
+    const isWrong = isWarning !== true || (rules === 'ansible' && WRONG_TAGS.has(code))
+    if (!isWrong) return
     const place = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0]
     // The composer catches errors of a collection, and reports each of them again for the collection around it.
     first ??= mistake(place, message, lineAt)
@@ -76,6 +86,8 @@ function createComposer(lineAt: (offset: number) => number): Composer {
   }
   return Object.assign(composer, { onError } as object)
 }
+
+const WRONG_TAGS: ReadonlySet<string> = new Set(['TAG_RESOLVE_FAILED', 'BAD_COLLECTION_TYPE'])
 
 function mistake(offset: number, message: string, lineAt: (offset: number) => number): YamlProblem {
   return new YamlProblem(lineAt(offset), message.slice(0, MAX_REASON_LENGTH))

@@ -3,11 +3,12 @@ import type { TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
 import { isNode } from 'yaml'
 import { messageOf } from '../errors.js'
-import { composeYaml } from './yaml-document.js'
+import { ansibleLines, makeAnsibleValues } from './ansible-values.js'
+import { MAX_YAML_CHARACTERS, type YamlRules, composeYaml } from './yaml-document.js'
 import { YamlProblem } from './yaml-problem.js'
 import { checkYamlValues } from './yaml-values.js'
 
-export { MAX_YAML_CHARACTERS } from './yaml-document.js'
+export { MAX_YAML_CHARACTERS, type YamlRules } from './yaml-document.js'
 export { YamlProblem } from './yaml-problem.js'
 
 /** For how long the reading of a file keeps the thread, in milliseconds. */
@@ -23,10 +24,11 @@ export interface YamlText {
 /**
  * Reads one YAML document. Every YAML text of people and of files comes through here. Its characters, words, levels,
  * aliases and values are counted before anything is made from it (`yaml-document.ts`, `yaml-values.ts`).
+ * @param rules `ansible` for every text whose values a playbook gets
  * @throws YamlProblem, and nothing else
  */
-export function readYaml(text: string): YamlText {
-  const steps = stepsOf(text)
+export function readYaml(text: string, rules: YamlRules = '1.2'): YamlText {
+  const steps = stepsOf(text, rules)
   for (;;) {
     const { done, value } = steps.next()
     if (done) return value
@@ -37,9 +39,9 @@ export function readYaml(text: string): YamlText {
  * The same for files, which are read in the thread that serves requests. Others get their turn meanwhile.
  * @returns gives the result, or throws the YamlProblem
  */
-export async function readYamlInTurns(text: string): Promise<() => YamlText> {
+export async function readYamlInTurns(text: string, rules: YamlRules = '1.2'): Promise<() => YamlText> {
   try {
-    const steps = stepsOf(text)
+    const steps = stepsOf(text, rules)
     for (let began = performance.now(); ;) {
       const { done, value } = steps.next()
       if (done) return () => value
@@ -54,12 +56,14 @@ export async function readYamlInTurns(text: string): Promise<() => YamlText> {
   }
 }
 
-function* stepsOf(text: string): Generator<void, YamlText> {
+function* stepsOf(text: string, given: YamlRules): Generator<void, YamlText> {
   try {
-    const composed = yield* composeYaml(text)
+    const rules = given === 'ansible' && isJson(text) ? '1.2' : given
+    const composed = yield* composeYaml(rules === 'ansible' ? ansibleLines(text) : text, rules)
     yield
     checkYamlValues(composed)
     yield
+    if (rules === 'ansible') makeAnsibleValues(composed, text)
     const { document, lineAt } = composed
     return {
       // The values have been counted with their aliases, so the library has nothing left to count.
@@ -75,6 +79,17 @@ function* stepsOf(text: string): Generator<void, YamlText> {
   } catch (problem) {
     if (problem instanceof YamlProblem) throw problem
     throw new YamlProblem(1, messageOf(problem).slice(0, 500))
+  }
+}
+
+/** Ansible reads a text as JSON first. The rules of 1.2 give the values of JSON: `1e3` is a number. */
+function isJson(text: string): boolean {
+  if (text.length > MAX_YAML_CHARACTERS || !/^[\s]*[[{]/.test(text)) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
   }
 }
 

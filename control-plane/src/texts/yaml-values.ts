@@ -87,6 +87,8 @@ function isInexact({ value, source }: Scalar): boolean {
   if (typeof value !== 'number') return false
   // As it stands in the file: 0x10, 1_000, +5 and .5 are numbers too.
   const text = source ?? String(value)
+  // To ansible it is octal.
+  if (/^[-+]?0\d+$/.test(text)) return !Number.isSafeInteger(value)
   if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return !isExactNumeral(text.replace(/^\+/, ''))
   return Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value)
 }

@@ -133,6 +133,15 @@ describe('varsFiles', () => {
     expect(await constants()).toMatchObject({ A: { x: 1, y: 3000 } })
   })
 
+  test('are read as ansible reads them', async () => {
+    const { writeVars } = await varsFolder()
+    await writeVars('words.yml', 'A: {mode: 0644, enabled: no, day: 2026-11-28}\n')
+    await server.writeForm('words.yml', '{name: words, playbook: a.yml, varsFiles: [words.yml]}')
+    const forms = formsOf({})
+    const { constants } = await forms.contextOf(await forms.find('words'))
+    expect(constants).toEqual({ A: { mode: 420, enabled: false, day: '2026-11-28' } })
+  })
+
   test('a wrong one is skipped and reported, and the form stays', async () => {
     const { writeVars } = await varsFolder()
     await writeFile(join(server.folder, 'outside.yml'), 'SECRET: 1')

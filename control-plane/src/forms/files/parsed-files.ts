@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../time/clock.js'
-import { type YamlText, readYaml, readYamlInTurns } from '../../texts/yaml-text.js'
+import { type YamlRules, type YamlText, readYaml, readYamlInTurns } from '../../texts/yaml-text.js'
 import { type FoundFile, YOUNG_MS } from './found-files.js'
 
 interface Known<Content> {
@@ -26,6 +26,8 @@ export interface FileParser<Content> {
   parse(name: string, text: string, read: () => YamlText): Content
   /** Makes the content from an error of reading. */
   failed(name: string, error: unknown): Content
+  /** Left out: 1.2. */
+  readonly rules?: YamlRules
   /** Whether `parse` will read the values. Left out: always. */
   needsValues?(text: string): boolean
 }
@@ -33,7 +35,7 @@ export interface FileParser<Content> {
 /** Makes the {@link ParsedFiles}. */
 export function createParsedFiles<Content>(
   clock: Clock,
-  { parse, failed, needsValues = () => true }: FileParser<Content>,
+  { parse, failed, rules = '1.2', needsValues = () => true }: FileParser<Content>,
 ): ParsedFiles<Content> {
   let known = new Map<string, Known<Content>>()
   let contents: ReadonlyMap<string, Content> = new Map()
@@ -46,7 +48,7 @@ export function createParsedFiles<Content>(
     try {
       const text = await readFile(file.path, 'utf8')
       if (isSame && before.text === text) return { ...before, isYoung, text: isYoung ? text : null }
-      const read = needsValues(text) ? await readYamlInTurns(text) : () => readYaml(text)
+      const read = needsValues(text) ? await readYamlInTurns(text, rules) : () => readYaml(text, rules)
       const content = parse(file.name, text, read)
       return { fingerprint: file.fingerprint, content, isYoung, text: isYoung ? text : null }
     } catch (error) {

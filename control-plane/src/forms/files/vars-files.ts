@@ -29,7 +29,7 @@ export function createVarsFiles(folder: string, clock: Clock) {
     const fingerprint = `${real} ${ino} ${size} ${mtimeMs} ${ctimeMs}`
     const seen = known.get(path)
     if (seen?.fingerprint === fingerprint) return seen.content
-    const content = contentOf(await readYamlInTurns(await readFile(real, 'utf8')))
+    const content = contentOf(await readYamlInTurns(await readFile(real, 'utf8'), 'ansible'))
     // A file that may have changed again with the same time is read again.
     if (clock.now() - Math.max(mtimeMs, ctimeMs) >= YOUNG_MS) known.set(path, { fingerprint, content })
     return content

@@ -51,14 +51,12 @@ function readNumber(field: Field, sent: unknown): ReadValue {
   return isExactNumeral(text.replace(/^\+/, '')) ? good(value) : bad(field, 'a number that can be kept digit by digit')
 }
 
-/** A text is parsed as YAML, so that a playbook gets its content. Other values count as parsed already. */
+/** A text is read as ansible would read it, and a playbook gets its content. Other values count as read already. */
 function readYamlValue(field: Field, sent: unknown): ReadValue {
   if (typeof sent !== 'string') return good(sent)
   if (sent.trim() === '') return good(undefined)
   try {
-    // The value goes through JSON, so that dates, binary data and maps with unusual keys become values that a playbook
-    // can get.
-    const value: unknown = JSON.parse(JSON.stringify(readYaml(sent).value) ?? 'null')
+    const value: unknown = JSON.parse(JSON.stringify(readYaml(sent, 'ansible').value) ?? 'null')
     return good(value ?? undefined)
   } catch (problem) {
     const { kind = 'syntax', message = '' } = problem instanceof YamlProblem ? problem : {}

@@ -22,7 +22,13 @@ export function createWorkflows(deps: {
   readonly log: { warn(fields: object, text: string): void }
 }) {
   const { folder, clock, log } = deps
-  const parsed = createParsedFiles(clock, { parse: parseWorkflowFile, failed: unreadable, needsValues: isWorkflowFile })
+  const parsed = createParsedFiles(clock, {
+    parse: parseWorkflowFile,
+    failed: unreadable,
+    // They are written for AWX, which reads them with PyYAML.
+    rules: 'ansible',
+    needsValues: isWorkflowFile,
+  })
   let library: Library = libraryOf([], [])
   let reported = '[]'
 

@@ -49,7 +49,11 @@ const DOES_NOTHING: Readonly<Record<string, string>> = {
  * `controller_workflows` is no workflow file, and has neither workflows nor mistakes. A workflow with a mistake is left out, and the others of its file stay.
  * @param file its name as people see it, relative to the folder
  */
-export function parseWorkflowFile(file: string, text: string, read = () => readYaml(text)): ParsedWorkflowFile {
+export function parseWorkflowFile(
+  file: string,
+  text: string,
+  read = () => readYaml(text, 'ansible'),
+): ParsedWorkflowFile {
   const workflows: PlacedWorkflow[] = []
   const errors: WorkflowError[] = []
   if (!isWorkflowFile(text)) return { workflows, errors }
@@ -219,7 +223,7 @@ function variablesOf(
 
 function readVariables(text: string, refuse: (reason: string) => never): unknown {
   try {
-    return readYaml(text).value
+    return readYaml(text, 'ansible').value
   } catch (problem) {
     if (!(problem instanceof YamlProblem)) throw problem
     return refuse(`is no YAML: ${problem.reason}`)

@@ -20,7 +20,7 @@ export const launchCommand = (run: Run) =>
           alias: 'e',
           ...SEVERAL,
           describe:
-            'Values of the fields by name: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
+            'Values of the fields by name: key=value, @file.json, @file.yml or an object in JSON or YAML; may be given several times',
         })
         .option('credential', {
           ...SEVERAL,

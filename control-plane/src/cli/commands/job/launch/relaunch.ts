@@ -18,7 +18,7 @@ export const relaunchCommand = (run: Run) =>
           alias: 'e',
           ...SEVERAL,
           describe:
-            'Field values to change, by name: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
+            'Field values to change, by name: key=value, @file.json, @file.yml or an object in JSON or YAML; may be given several times',
         })
         .option('values', {
           type: 'string',
