@@ -10,6 +10,33 @@ const GOOD = 'name: Good\ntype: ansible\nplaybook: good.yml\nfields: [{ name: di
 const DISK = 'name: Disk\ntype: subform\nfields: [{ name: size, type: number }]\n'
 
 describe('form check', () => {
+  it('names the values that ansible would read differently, and takes the form', async () => {
+    const { home, run } = newQuickPerson()
+    const path = join(home, 'words.yml')
+    const fields = [
+      'type: enum, values: [yes, "no"]',
+      'default: 0644',
+      'default: 1e3',
+      'default: !!str off',
+      'default: 2026-11-28',
+    ]
+    const lines = fields.map(
+      (field, at) => `  - { name: f${at}, ${field.includes('type') ? '' : 'type: text, '}${field} }\n`,
+    )
+    writeFileSync(path, `name: Words\nplaybook: a.yml\nroles: [default]\nfields:\n${lines.join('')}`)
+    const { code, stdout } = await run(['form', 'check', path])
+    expect(code).toBe(0)
+    expect(stdout.split('\n')).toEqual([
+      `${path}, line 5: yes is the text "yes" in a form, and to ansible it is true: put it in quotes, or write true`,
+      `${path}, line 6: 0644 is the number 644 in a form, and to ansible it is the number 420: put it in quotes, or write 644`,
+      `${path}, line 7: 1e3 is the number 1000 in a form, and to ansible it is the text "1e3": put it in quotes, or write 1000`,
+      '1 form is good.',
+      '',
+    ])
+    const { notes } = JSON.parse((await run(['form', 'check', '--json', path])).stdout) as { notes: { line: number }[] }
+    expect(notes.map(({ line }) => line)).toEqual([5, 6, 7])
+  })
+
   it('names forms and subforms, and mistakes with their lines', async () => {
     const { home, run } = newQuickPerson()
     mkdirSync(join(home, 'forms'))

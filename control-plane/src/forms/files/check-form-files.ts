@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { differencesToAnsible } from '../../texts/yaml-differences.js'
 import { messageOf } from '../../errors.js'
 import { collectForms } from './collect-forms.js'
 import type { FormError } from '../form.js'
@@ -10,6 +11,8 @@ import { type ParsedFile, type PlacedForm, parseFormFile } from '../parse/parse-
 export interface CheckedFormFiles {
   readonly forms: readonly PlacedForm[]
   readonly errors: readonly FormError[]
+  /** What is good, and may mean something else than its author thinks. */
+  readonly notes: readonly FormError[]
 }
 
 /**
@@ -20,13 +23,19 @@ export interface CheckedFormFiles {
 export async function checkFormFiles(paths: readonly string[]): Promise<CheckedFormFiles> {
   const contents: ParsedFile[] = []
   const folderErrors: FormError[] = []
+  const notes: FormError[] = []
+  const read = async (name: string, path: string) => {
+    const text = await readFile(path, 'utf8')
+    contents.push(parseFormFile(name, text))
+    notes.push(...differencesToAnsible(text).map(({ line, reason }) => ({ ...errorAt(name, reason), line })))
+  }
   for (const path of paths) {
     try {
       if ((await stat(path)).isDirectory()) {
         const found = await findYamlFiles(path, { noun: 'form' })
         folderErrors.push(...found.errors.map((error) => ({ ...error, file: join(path, error.file) })))
-        for (const file of found.files) contents.push(await parsed(join(path, file.name), file.path))
-      } else if (/\.ya?ml$/i.test(path)) contents.push(await parsed(path, path))
+        for (const file of found.files) await read(join(path, file.name), file.path)
+      } else if (/\.ya?ml$/i.test(path)) await read(path, path)
       else
         folderErrors.push(
           errorAt(path, `a load passes over ${basename(path)}: its name ends in neither .yml nor .yaml`),
@@ -36,11 +45,7 @@ export async function checkFormFiles(paths: readonly string[]): Promise<CheckedF
     }
   }
   const { placed, errors } = collectForms(contents, folderErrors)
-  return { forms: placed, errors }
-}
-
-async function parsed(name: string, path: string): Promise<ParsedFile> {
-  return parseFormFile(name, await readFile(path, 'utf8'))
+  return { forms: placed, errors, notes }
 }
 
 function errorAt(file: string, reason: string): FormError {

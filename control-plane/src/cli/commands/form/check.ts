@@ -59,7 +59,7 @@ export const checkCommand = (run: Run) =>
       const { needsOf } = await import('../../../forms/form-needs.js')
       const { foldersBeside, problemsOfNamedFiles } = await import('../../../sequences/workflows/check-named-files.js')
       const beside = await foldersBeside(args.files)
-      const { forms, errors: ofForms } = await checkFormFiles(args.files)
+      const { forms, errors: ofForms, notes } = await checkFormFiles(args.files)
       const named = await problemsOfNamedFiles(forms, {
         varsFiles: args.varsFilesPath ?? beside.varsFiles,
         workflows: args.workflowsPath ?? beside.workflows,
@@ -71,15 +71,16 @@ export const checkCommand = (run: Run) =>
         const { name, type } = form
         return { name, type, file, line, needs: needsOf(form, own.names) }
       })
-      await writeAnswer(run.terminal.stdout, args.json, { forms: good, errors }, () => {
-        const wrong = errors.map(({ file, line, form, reason }) => {
+      await writeAnswer(run.terminal.stdout, args.json, { forms: good, errors, notes }, () => {
+        const told = ({ file, line, form, reason }: (typeof errors)[number]) => {
           const where = [file, line === null ? null : `line ${line}`, form === null ? null : `form ${form}`]
           return `${where.filter((part) => part !== null).join(', ')}: ${reason}`
-        })
+        }
+        const wrong = errors.map(told)
         const counted = `${good.length === 1 ? '1 form is' : `${good.length} forms are`} good`
         const summary = wrong.length === 0 ? `${counted}.` : `${counted}; wrong: ${wrong.length}.`
         const needs = good.flatMap((form) => form.needs.map((need) => `${form.name} needs ${needText(need)}`))
-        return [...wrong, ...needs].map(printable).concat(summary, '').join('\n')
+        return [...wrong, ...notes.map(told), ...needs].map(printable).concat(summary, '').join('\n')
       })
       if (errors.length > 0) run.exitCode = EXIT.unexpected
     },
