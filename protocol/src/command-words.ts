@@ -32,6 +32,8 @@ export const MAX_WORD_CHARACTERS = 4096
 
 const TAG = new RegExp(`^[${WORD}][${WORD}.:/+= -]*$`, 'u')
 const PATH_PART = new RegExp(`^[${WORD}.@+][${WORD}.@+=,~^ -]*$`, 'u')
+/** All that people see, but no braces (templates), no `$` (a variable of the environment) and no backslash. */
+const PART_OF_AUTHOR = /^[^\p{C}\p{Z}{}$\\~=,^-](?:[^\p{C}\p{Z}{}$\\]| )*$/u
 
 /**
  * A list of hosts as an inventory, `web1,web[2:9].example.com,[2001:db8::1]:2222,`.
@@ -78,16 +80,57 @@ export function parseTags(text: string): string[] {
 }
 
 /**
- * A path that goes into a command line, absolute or relative. Where it leads is not looked at.
+ * A path that a user gave and that goes into a command line, absolute or relative. Where it leads is not looked at. A
+ * playbook may give it to a shell.
  * @returns its parts
  * @throws CommandWordsError
  */
 export function parseCommandPath(text: string): string[] {
+  return partsOf(text, PATH_PART)
+}
+
+/**
+ * A path that the author of a form gave. The author also made the files, whose names may have brackets, quotes, `&` and
+ * signs of any kind.
+ * @returns its parts
+ * @throws CommandWordsError
+ */
+export function parseAuthorPath(text: string): string[] {
+  return partsOf(text, PART_OF_AUTHOR)
+}
+
+function partsOf(text: string, allowed: RegExp): string[] {
   requireShort(text)
   const parts = text.split('/').filter((part) => part !== '')
   if (parts.length === 0) throw new CommandWordsError('it names no file')
-  for (const part of parts) if (!PATH_PART.test(part)) throw wordsError(part, 'cannot be a part of a path')
+  for (const part of parts) if (!allowed.test(part)) throw wordsError(part, 'cannot be a part of a path')
   return parts
+}
+
+/**
+ * An inventory that the author of a form gave: hosts with commas, or a path. The name of a file may have commas, too, if
+ * its path has a `/`.
+ * @throws CommandWordsError
+ */
+export function requireAuthorInventory(entry: string): void {
+  if (!entry.includes(',')) parseAuthorPath(entry)
+  else {
+    try {
+      parseHostList(entry)
+    } catch (error) {
+      if (!entry.includes('/')) throw error
+      parseAuthorPath(entry)
+    }
+  }
+}
+
+/**
+ * A limit that the author of a form gave. Only here `@path` makes ansible read a file.
+ * @throws CommandWordsError
+ */
+export function requireAuthorLimit(limit: string): void {
+  if (limit.startsWith('@')) parseAuthorPath(limit.slice(1))
+  else parseLimit(limit)
 }
 
 /** Folders whose files hold variables, often secret ones. They are refused: ansible shows lines of a file that is no inventory. */

@@ -54,7 +54,7 @@ function byRunner(typed: Typed, index: number): string[] | null {
 function byControlPlane({ inventory, limit, tags, skipTags }: Typed): string[] | null {
   if (inventory.startsWith('/') && !inventory.includes(',')) return null
   return unlessRefused(RefusedValuesError, () => {
-    const said = { inventories: [inventory], limit: true, playbook: true }
+    const said = { inventories: [inventory], limit: true, playbook: true, playbookSubPath: true }
     requireCommandWords({ ...NO_PLAYBOOK, playbook: 'site.yml', inventory: [inventory], limit, tags, skipTags }, said)
     return [`--inventory=${inventory}`, `--limit=${limit}`, `--tags=${tags}`, `--skip-tags=${skipTags}`, 'site.yml']
   })

@@ -13,6 +13,9 @@ import { covers } from '../interface/covers.js'
 let product: Product
 let gates: string
 
+/** What authors write into names of files. */
+const ODD_NAME = "it's (a) [b] & größe #1; ✔"
+
 const form = (name: string, more = 'fields: []\n') =>
   `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: localhost,\n${more}`
 
@@ -33,6 +36,14 @@ beforeAll(async () => {
       'missing.yml': form('missing'),
       'colours.yml': form('colours', 'fields: [{name: injected, type: text}]\n'),
       'numbers.yml': form('numbers', 'fields: [{name: numbers, type: yaml}]\n'),
+      'names.yml': JSON.stringify({
+        name: 'names',
+        roles: ['default'],
+        playbook: `${ODD_NAME}.yml`,
+        playbookSubPath: `sub ${ODD_NAME}`,
+        inventory: `sub ${ODD_NAME}/${ODD_NAME}.ini`,
+        fields: [{ name: '__playbook__', type: 'text' }],
+      }),
       'elsewhere.yml': form('elsewhere', 'fields: []\nrunner: nobody\n'),
       'arguments.yml': `name: arguments
 type: ansible
@@ -60,6 +71,10 @@ fields: [{name: __limit__, type: text}]
       'numbers.yml': play(
         `    - name: given\n      ansible.builtin.debug:\n        var: numbers\n    - name: large\n      ansible.builtin.debug:\n        msg: "{{ '{\\"big\\": [1180591620717411303424, -1152921504606846977, 0.1]}' | from_json }}"\n`,
       ),
+      [`sub ${ODD_NAME}/${ODD_NAME}.yml`]: play(
+        '    - ansible.builtin.debug: {msg: "{{ inventory_file | basename }}"}\n',
+      ),
+      [`sub ${ODD_NAME}/${ODD_NAME}.ini`]: 'localhost\n',
       'elsewhere.yml': play('    - ansible.builtin.debug:\n'),
       'sub/arguments.yml': play(
         "    - name: wanted task\n      tags: wanted\n      ansible.builtin.debug:\n        msg: \"check={{ ansible_check_mode }} {{ lookup('file', 'beside.txt') }}\"\n    - name: unwanted task\n      ansible.builtin.debug:\n",
@@ -178,6 +193,14 @@ describe('a playbook job', () => {
     expect(job.output).toContain('check=True a file beside the playbook')
     expect(job.output).not.toContain('unwanted')
     expect(job.output).not.toContain('two')
+  })
+
+  test('runs files with any names that the author gave them, and takes only plain names of users', async () => {
+    const job = await product.waitForEnd(await product.launch('names'))
+    expect(job).toMatchObject({ status: 'success', status_reason: null })
+    expect(String(job.output)).toContain(`"msg": "${ODD_NAME}.ini"`)
+    const typed = { formName: 'names', rawFormData: { __playbook__: "a'; (b).yml" } }
+    expect(await product.admin.request('POST', '/job', typed)).toMatchObject({ status: 422 })
   })
 
   test('shows markup and templates of values as they are', async () => {

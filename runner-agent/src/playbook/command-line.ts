@@ -1,10 +1,11 @@
 import {
   CommandWordsError,
   type JobOrder,
-  parseCommandPath,
+  parseAuthorPath,
   parseHostList,
   parseLimit,
   parseTags,
+  requireAuthorLimit,
   requireInventoryPath,
 } from '@holdfast/protocol'
 import { existsSync, realpathSync, statSync } from 'node:fs'
@@ -31,7 +32,7 @@ export interface PlaybookRoot {
  */
 export function workingFolder(root: PlaybookRoot, subPath: string | null): string {
   if (subPath === null || subPath === '') return root.path
-  requireWords('playbookSubPath', () => parseCommandPath(subPath))
+  requireWords('playbookSubPath', () => parseAuthorPath(subPath))
   const path = resolveBelow(root, root.path, subPath, 'playbookSubPath')
   if (!isKind(path, 'folder')) throw new OrderRefusedError(`the folder ${quote(subPath)} is not in the playbook folder`)
   return path
@@ -71,7 +72,7 @@ export function playbookArguments(
 /** As ansible's messages should show it: relative to the working folder. */
 function playbookFile(root: PlaybookRoot, cwd: string, playbook: string): string {
   if (playbook === '') throw new OrderRefusedError('the order names no playbook')
-  requireWords('playbook', () => parseCommandPath(playbook))
+  requireWords('playbook', () => parseAuthorPath(playbook))
   const path = resolveBelow(root, cwd, playbook, 'the playbook')
   if (!isKind(path, 'file'))
     throw new OrderRefusedError(`the playbook ${quote(playbook)} is not in the playbook folder`)
@@ -88,7 +89,7 @@ function inventoryEntry(root: PlaybookRoot, cwd: string, entry: string, isOfForm
     requireWords('inventory', () => parseHostList(entry))
     return entry
   }
-  requireWords('inventory', () => parseCommandPath(entry))
+  requireWords('inventory', () => parseAuthorPath(entry))
   const path = existingBelow(root, cwd, entry)
   if (!isOfForm)
     requireWords('inventory', () => {
@@ -108,7 +109,9 @@ function existingBelow(root: PlaybookRoot, cwd: string, entry: string): string {
 /** Only the form itself may have ansible read a file (`@file`), and only one of the playbook folder. */
 function limitWords(root: PlaybookRoot, cwd: string, limit: string, isOfForm: boolean): string {
   if (isOfForm && limit.startsWith('@')) {
-    requireWords('limit', () => parseCommandPath(limit.slice(1)))
+    requireWords('limit', () => {
+      requireAuthorLimit(limit)
+    })
     resolveBelow(root, cwd, limit.slice(1), 'the limit file')
   } else {
     requireWords('limit', () => parseLimit(limit))

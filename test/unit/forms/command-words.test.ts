@@ -1,5 +1,6 @@
 import {
   CommandWordsError,
+  parseAuthorPath,
   parseCommandPath,
   parseHostList,
   parseLimit,
@@ -110,6 +111,14 @@ test('a path has nothing that ansible or a shell expands', () => {
   expect(parseCommandPath('/srv/play books/site-1.yml')).toEqual(['srv', 'play books', 'site-1.yml'])
   for (const text of ['$HOME/x', '~/x', 'a/{{x}}', 'a\0b', 'a\\b', '-x', 'a/-x', 'a*', '']) {
     expect(() => parseCommandPath(text)).toThrow(CommandWordsError)
+  }
+})
+
+test('a path of an author may have every sign that people see, but nothing that ansible expands', () => {
+  const name = "größe ✔ (a) [b] 'c' & d; e! 100% #1 *?.yml"
+  expect(parseAuthorPath(`x/${name}`)).toEqual(['x', name])
+  for (const text of ['$HOME/x', 'a$x', '~/x', 'a/{{x}}', 'a\0b', 'a\\b', '-x', 'a/-x', 'a\u2028', 'a\u00a0', '']) {
+    expect(() => parseAuthorPath(text)).toThrow(CommandWordsError)
   }
 })
 

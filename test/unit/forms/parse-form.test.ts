@@ -43,12 +43,13 @@ test.each<[in_file: object, form: object]>([
   [{ allowJinjaInExtravars: true }, { allowJinjaInExtravars: true, keepExtravars: false }],
   [
     { executionImage: 'quay.io/a/b:1', playbook: 'a/../x.yml' },
-    { executionImage: 'quay.io/a/b:1', playbook: 'a/../x.yml' },
+    { executionImage: 'quay.io/a/b:1', playbook: 'x.yml' },
   ],
   [
-    { playbookSubPath: 'sub', playbook: '../x.yml' },
-    { playbookSubPath: 'sub', playbook: '../x.yml' },
+    { playbookSubPath: './(sub)/', playbook: ".//it's [a] & b.yml", inventory: ['hosts (1)', 'a,b'], limit: '@(old)' },
+    { playbookSubPath: '(sub)', playbook: "it's [a] & b.yml", inventory: ['hosts (1)', 'a,b'], limit: '@(old)' },
   ],
+  [{ playbookSubPath: '.' }, { playbookSubPath: null }],
   [{ playbookFiles: ['roles/', 'a.yml'] }, { playbookFiles: ['roles', 'a.yml'] }],
   [
     { approval: { roles: ['r'] } },
@@ -71,6 +72,16 @@ test.each<[object, string]>([
   [{ playbook: 'a\0.yml' }, 'inside the playbook folder'],
   [{ playbookSubPath: '../sub', playbook: '../sub/x.yml' }, 'inside the playbook folder'],
   [{ playbookSubPath: 'sub', playbook: '../../x.yml' }, 'inside the playbook folder'],
+  [{ playbookSubPath: 'sub', playbook: '../x.yml' }, 'inside the playbook folder'],
+  [
+    { playbook: '{{ a }}.yml' },
+    'playbook cannot be given to ansible-playbook: "{{ a }}.yml" cannot be a part of a path',
+  ],
+  [{ playbookSubPath: '$HOME' }, 'playbookSubPath cannot be given'],
+  [{ inventory: ['a', ''] }, 'inventory cannot be given'],
+  [{ inventory: 'a;b,' }, 'inventory cannot be given'],
+  [{ tags: ['a', '(b)'] }, 'tags cannot be given to ansible-playbook: "(b)" is no tag'],
+  [{ limit: 'web[0' }, 'limit cannot be given'],
   [{ playbookFiles: ['/etc'] }, 'inside the playbook folder'],
   [{ executionImage: 'no image' }, 'container image'],
   [{ timeout: 0 }, 'timeout'],

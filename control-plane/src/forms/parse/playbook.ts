@@ -1,5 +1,14 @@
 import { posix } from 'node:path'
-import { isImageName, plainPlaybookPath } from '@holdfast/protocol'
+import {
+  CommandWordsError,
+  isImageName,
+  isSafeRelativePath,
+  parseAuthorPath,
+  parseTags,
+  plainPlaybookPath,
+  requireAuthorInventory,
+  requireAuthorLimit,
+} from '@holdfast/protocol'
 import { FieldProblem } from '../fields/parse-field.js'
 import type { Approval, PlaybookSettings } from '../form.js'
 import type { StepFile } from './form-schema.js'
@@ -13,18 +22,11 @@ export type PlaybookFile = Omit<StepFile, 'name' | 'type'>
  * @throws FieldProblem
  */
 export function playbookSettingsOf(source: PlaybookFile, where: string): PlaybookSettings {
-  const playbook = source.playbook
-  if (playbook === undefined) throw new FieldProblem('name', `playbook is needed ${where}`)
-  const playbookSubPath = source.playbookSubPath || null
-  if (!staysInside(playbookSubPath ?? '.', '.') || !staysInside(playbookSubPath ?? '.', playbook)) {
-    throw new FieldProblem('playbook', 'playbook must be a path inside the playbook folder')
-  }
+  if (source.playbook === undefined) throw new FieldProblem('name', `playbook is needed ${where}`)
   return {
-    playbook,
-    playbookSubPath,
-    inventory: textList(source.inventory),
-    tags: source.tags === undefined || source.tags.length === 0 ? null : textList(source.tags).join(','),
-    limit: source.limit || null,
+    playbook: pathOf('playbook', source.playbook),
+    playbookSubPath: source.playbookSubPath ? subPathOf(source.playbookSubPath) : null,
+    ...wordsOf(source),
     check: source.check ?? false,
     diff: source.diff ?? false,
     verbose: source.verbose ?? false,
@@ -72,9 +74,36 @@ export function textList(value: string | readonly string[] | undefined): string[
   return typeof value === 'string' ? [value] : [...value]
 }
 
-/** Whether `path`, relative to the folder `from`, is in the folder that contains both. */
-function staysInside(from: string, path: string): boolean {
-  const normal = posix.join(from, path)
-  const leaves = normal === '..' || normal.startsWith('../')
-  return !leaves && !posix.isAbsolute(from) && !posix.isAbsolute(path) && !normal.includes('\0')
+/** What goes into the command line of ansible-playbook. A launch would refuse other words each time. */
+function wordsOf(source: PlaybookFile): Pick<PlaybookSettings, 'inventory' | 'tags' | 'limit'> {
+  const inventory = textList(source.inventory)
+  for (const entry of inventory) requireWords('inventory', () => requireAuthorInventory(entry))
+  const tags = textList(source.tags).join(',') || null
+  if (tags !== null) requireWords('tags', () => parseTags(tags))
+  const limit = source.limit || null
+  if (limit !== null) requireWords('limit', () => requireAuthorLimit(limit))
+  return { inventory, tags, limit }
+}
+
+/** Without `./`, doubled slashes and `a/..`, which lead nowhere else. */
+function pathOf(key: 'playbook' | 'playbookSubPath', text: string): string {
+  const path = posix.normalize(text)
+  if (!isSafeRelativePath(path)) throw new FieldProblem(key, `${key} must be a path inside the playbook folder`)
+  requireWords(key, () => parseAuthorPath(path))
+  return path
+}
+
+/** The playbook folder itself is no sub-path. */
+function subPathOf(text: string): string | null {
+  const path = posix.normalize(text).replace(/\/+$/, '')
+  return path === '.' ? null : pathOf('playbookSubPath', path)
+}
+
+function requireWords(key: string, parse: () => unknown): void {
+  try {
+    parse()
+  } catch (error) {
+    if (!(error instanceof CommandWordsError)) throw error
+    throw new FieldProblem(key, `${key} cannot be given to ansible-playbook: ${error.message}`)
+  }
 }

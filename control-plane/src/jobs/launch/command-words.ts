@@ -1,10 +1,13 @@
 import {
   CommandWordsError,
   holdsTemplate,
+  parseAuthorPath,
   parseCommandPath,
   parseHostList,
   parseLimit,
   parseTags,
+  requireAuthorInventory,
+  requireAuthorLimit,
   requireInventoryPath,
   shownText,
 } from '@holdfast/protocol'
@@ -17,6 +20,7 @@ export interface Said {
   readonly inventories: readonly string[]
   readonly limit: boolean
   readonly playbook: boolean
+  readonly playbookSubPath: boolean
 }
 
 /**
@@ -26,13 +30,15 @@ export interface Said {
  */
 export function requireCommandWords(playbook: Playbook, said: Said): void {
   check('__playbook__', () => {
-    const parts = parseCommandPath(playbook.playbook)
-    if (said.playbook) requirePlaybookName(parts)
+    if (said.playbook) requirePlaybookName(parseCommandPath(playbook.playbook))
+    else parseAuthorPath(playbook.playbook)
   })
-  check('__playbookSubPath__', () => playbook.playbookSubPath !== null && parseCommandPath(playbook.playbookSubPath))
+  const parseSubPath = said.playbookSubPath ? parseCommandPath : parseAuthorPath
+  check('__playbookSubPath__', () => playbook.playbookSubPath !== null && parseSubPath(playbook.playbookSubPath))
   for (const entry of playbook.inventory)
-    check('__inventory__', () => requireInventory(entry, said.inventories.includes(entry)))
-  check('__limit__', () => playbook.limit !== null && requireLimit(playbook.limit, said.limit))
+    check('__inventory__', () => (said.inventories.includes(entry) ? requireInventory : requireAuthorInventory)(entry))
+  const requireLimit = said.limit ? parseLimit : requireAuthorLimit
+  check('__limit__', () => playbook.limit !== null && requireLimit(playbook.limit))
   check('__tags__', () => playbook.tags !== null && parseTags(playbook.tags))
   check('skip_tags', () => playbook.skipTags !== null && parseTags(playbook.skipTags))
 }
@@ -58,28 +64,13 @@ export function requirePlainNames(extravars: Readonly<Record<string, unknown>>):
   }
 }
 
-/** A list of hosts has a comma. The form itself may also name a file whose name has a comma. */
-function requireInventory(entry: string, isSaid: boolean): void {
-  if (entry.includes(',')) {
-    try {
-      parseHostList(entry)
-    } catch (error) {
-      if (isSaid || !entry.includes('/')) throw error
-      parseCommandPath(entry)
-    }
-  } else if (isSaid && !entry.startsWith('/')) {
-    // A path may go up from the working folder first. The runner checks that it stays in the playbook folder.
-    requireInventoryPath(posix.normalize(entry).replace(/^(?:\.\.\/)+/, ''))
-  } else {
-    // Only the runner can tell whether an absolute path lies in the playbook folder.
-    parseCommandPath(entry)
-  }
-}
-
-/** Only the form itself may use `@path`, which makes ansible read a file. */
-function requireLimit(limit: string, isSaid: boolean): void {
-  if (!isSaid && limit.startsWith('@')) parseCommandPath(limit.slice(1))
-  else parseLimit(limit)
+/** An inventory that a user named: hosts with commas, or a path. */
+function requireInventory(entry: string): void {
+  if (entry.includes(',')) parseHostList(entry)
+  // Only the runner can tell whether an absolute path lies in the playbook folder.
+  else if (entry.startsWith('/')) parseCommandPath(entry)
+  // A path may go up from the working folder first. The runner checks that it stays in the playbook folder.
+  else requireInventoryPath(posix.normalize(entry).replace(/^(?:\.\.\/)+/, ''))
 }
 
 /** Only playbooks are allowed, because ansible prints lines of a file that is not a playbook. */

@@ -81,6 +81,7 @@ export function playbookVariables(
     inventories: isSaid('__inventory__') ? playbook.inventory.filter((entry) => !isOfAuthor(settings, entry)) : [],
     limit: isSaid('__limit__') && playbook.limit !== settings.limit,
     playbook: isSaid('__playbook__') && playbook.playbook !== settings.playbook,
+    playbookSubPath: isSaid('__playbookSubPath__') && playbook.playbookSubPath !== settings.playbookSubPath,
   }
   requireCommandWords(playbook, said)
   if (!playbook.allowJinjaInExtravars) requirePlainNames(extravars)
