@@ -6,6 +6,7 @@ import { type FormFile, formFile } from './form-schema.js'
 import { listedInventories } from './listed-inventories.js'
 import { LimitProblem, concurrencyOf, timeoutOf } from './limits.js'
 import { parseNotifications } from './notifications.js'
+import { isSingleFile, singleFileReason } from './single-file.js'
 import { readApproval, textList, playbookFilesOf, playbookSettingsOf } from './playbook.js'
 import { stepParser } from './step.js'
 import { passwordKeys } from '../subforms.js'
@@ -37,6 +38,7 @@ export function parseFormFile(file: string, text: string, read = () => readYaml(
   let more = 0
   try {
     const yaml = read()
+    if (isSingleFile(yaml.value)) throw new YamlProblem(yaml.lineOf(['forms']), singleFileReason(file))
     const entries: readonly (readonly [Path, unknown])[] = Array.isArray(yaml.value)
       ? yaml.value.map((entry: unknown, index) => [[index], entry])
       : [[[], yaml.value]]

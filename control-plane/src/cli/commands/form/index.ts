@@ -4,6 +4,7 @@ import type { Column } from '../../show/table.js'
 import { byHand, list, resource } from '../resource.js'
 import { checkCommand } from './check.js'
 import { showCommand } from './show.js'
+import { splitCommand } from './split.js'
 
 const COLUMNS: readonly Column<ListedForm>[] = [
   { title: 'name', value: (form) => form.name },
@@ -30,4 +31,5 @@ export const formCommands = resource('forms', {
   }),
   show: showCommand,
   check: byHand(checkCommand),
+  split: byHand(splitCommand),
 })
