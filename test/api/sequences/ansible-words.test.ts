@@ -26,6 +26,7 @@ workflows['object.yml'] = `workflow_job_templates:
       workflow_nodes:
         - ${nodeOf('object')}
           diff_mode: on
+          job_tags: [x, y]
           extra_data: {at: 1:30, large: 1_000}
 `
 forms['code.yml'] = workflowForm('code')
@@ -49,7 +50,7 @@ it.each([
   expect(await endOf(await launch(name))).toMatchObject({ status: 'success' })
   const order = await given.runner.orderOf(`${name}.yml`)
   expect(order.extravars).toMatchObject({ inline: VALUES })
-  expect(order.diff).toBe(diff)
+  expect(order).toMatchObject({ diff, tags: name === 'object' ? 'x,y' : null })
 })
 
 it('a field of type yaml gives a playbook what ansible reads', async () => {

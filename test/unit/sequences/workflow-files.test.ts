@@ -148,6 +148,34 @@ test('nodes that do nothing here are skipped, say so, and the rest of the workfl
   expect(run.facts.get('i')?.reason).toContain('which this service does not do')
 })
 
+test('configuration as code has lists of tags and hosts, and templates without a name or a type', () => {
+  const text = `
+controller_workflows:
+  - name: Tags
+    job_tags: [all]
+    skip_tags: []
+    simplified_workflow_nodes:
+      - identifier: a.yml
+        job_tags: [fast, 2]
+        limit: [web, '!web3']
+        unified_job_template: {type: job_template, organization: {name: Default}}
+        success_nodes: [b]
+      - {identifier: b, skip_tags: [slow], unified_job_template: {name: b.yml}, success_nodes: [Sure?]}
+      - {identifier: Sure?, approval_node: {description: Look first}, success_nodes: [again]}
+      - {identifier: again, unified_job_template: {name: Other}}
+  - {name: Other, workflow_nodes: [{identifier: c, unified_job_template: {name: c.yml}}]}
+`
+  const { workflows, errors } = parseWorkflowFile('code.yml', text)
+  expect(errors).toEqual([])
+  expect(workflows.flatMap(({ workflow: { nodes } }) => nodes)).toMatchObject([
+    { playbook: 'a.yml', tags: 'fast,2', skipTags: null, limit: 'web,!web3' },
+    { playbook: 'b.yml', tags: 'all', skipTags: 'slow', limit: null },
+    { approval: { title: 'Sure?', message: 'Look first' } },
+    { type: 'workflow_job_template', workflow: 'Other' },
+    { playbook: 'c.yml' },
+  ])
+})
+
 test('mistakes have their line, workflow and node, and only that workflow is left out', () => {
   const { workflows, errors } = parse(workflow('good', node('a')), workflow('bad', node('x'), node('a', { limit: 3 })))
   expect(workflows.map((placed) => placed.workflow.name)).toEqual(['good'])

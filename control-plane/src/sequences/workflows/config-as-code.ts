@@ -39,11 +39,11 @@ function nodeOf(node: PlainObject, names: ReadonlySet<unknown>): PlainObject {
   const links = Object.fromEntries(
     ['success_nodes', 'failure_nodes', 'always_nodes'].map((key) => [key, named(node[key], 'identifier')]),
   )
-  const isName = typeof template === 'string'
-  const type = names.has(template) ? 'workflow_job_template' : 'job_template'
+  const given = typeof template === 'string' ? { name: template } : template
+  const type = names.has(isPlainObject(given) ? given.name : given) ? 'workflow_job_template' : 'job_template'
   return {
     ...rest,
-    ...(template === undefined ? {} : { unified_job_template: isName ? { name: template, type } : template }),
+    ...(given === undefined ? {} : { unified_job_template: isPlainObject(given) ? { type, ...given } : given }),
     related: {
       ...links,
       credentials: named(credentials, 'name'),

@@ -131,9 +131,12 @@ function parseWorkflow(
 function parseNode(source: NodeFile, whole: WorkflowFile, fail: (keys: Path, reason: string) => never): WorkflowNode {
   const related = source.related ?? {}
   const { create_approval_template: asks } = related
-  const { name, type, timeout, description } =
+  const template =
     (asks ? { ...asks, type: 'workflow_approval_template' } : source.unified_job_template) ??
     fail([], 'unified_job_template is needed: what the node runs')
+  const { timeout, description } = template
+  const name = template.name || source.identifier
+  const type = template.type ?? 'job_template'
   const targets = (links: typeof related.success_nodes) => [...new Set((links ?? []).map((link) => link.identifier))]
   const node = {
     identifier: source.identifier,
@@ -166,9 +169,9 @@ function parseNode(source: NodeFile, whole: WorkflowFile, fail: (keys: Path, rea
         playbook,
         runner: source.runner || null,
         inventory: inventoryOf(source) ?? inventoryOf(whole) ?? [],
-        limit: source.limit || whole.limit || null,
-        tags: source.job_tags || whole.job_tags || null,
-        skipTags: source.skip_tags || whole.skip_tags || null,
+        limit: textOf(source.limit) ?? textOf(whole.limit),
+        tags: textOf(source.job_tags) ?? textOf(whole.job_tags),
+        skipTags: textOf(source.skip_tags) ?? textOf(whole.skip_tags),
         check: source.job_type === 'check',
         diff: source.diff_mode ?? false,
         verbosity: Number(source.verbosity ?? 0),
@@ -200,6 +203,11 @@ function parseNode(source: NodeFile, whole: WorkflowFile, fail: (keys: Path, rea
           'workflow_approval_template, project and inventory_source',
       )
   }
+}
+
+/** A list as ansible takes it, with commas. */
+function textOf(given: NodeFile['limit']): string | null {
+  return (Array.isArray(given) ? given.join(',') : given) || null
 }
 
 function inventoryOf({ inventory }: Pick<NodeFile, 'inventory'>): string[] | null {

@@ -11,6 +11,8 @@ const Identifier = Type.String({ minLength: 1, maxLength: 512, pattern: '^[^\\u0
 const Text = Type.String({ maxLength: 4096 })
 /** Hosts, patterns or tags. The launch counts their bytes. */
 const ListText = Type.String({ maxLength: MAX_ARGUMENT_BYTES })
+/** Configuration as code also has lists. */
+const TextOrList = Type.Union([ListText, Type.Array(Type.Union([ListText, Type.Number()]))])
 const Flag = Type.Boolean()
 const Named = Type.Object({ name: Name })
 const Variables = Type.Record(Type.String(), Type.Unknown())
@@ -28,18 +30,19 @@ const WorkflowFile = Type.Object({
   extra_vars: orNull(Type.Union([Variables, Type.String()])),
   // Used for nodes that have no inventory themselves.
   inventory: orNull(Type.Union([Named, ListText])),
-  limit: orNull(ListText),
-  job_tags: orNull(ListText),
-  skip_tags: orNull(ListText),
+  limit: orNull(TextOrList),
+  job_tags: orNull(TextOrList),
+  skip_tags: orNull(TextOrList),
   related: Type.Object({ workflow_nodes: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_NODES }) }),
 })
 
 const templateProperties = {
-  name: Name,
+  // Left out: that of the node.
+  name: orNull(Type.Union([Name, Type.Literal('')])),
   description: orNull(Text),
   timeout: orNull(Type.Integer({ minimum: 0, maximum: MAX_TIMEOUT })),
 }
-const Template = Type.Object({ ...templateProperties, type: Type.String() })
+const Template = Type.Object({ ...templateProperties, type: orNull(Type.String()) })
 
 const Approval = Type.Object({
   title: orNull(Text),
@@ -54,9 +57,9 @@ const NodeFile = Type.Object({
   identifier: Identifier,
   unified_job_template: orNull(Template),
   inventory: orNull(Type.Union([Named, ListText])),
-  limit: orNull(ListText),
-  job_tags: orNull(ListText),
-  skip_tags: orNull(ListText),
+  limit: orNull(TextOrList),
+  job_tags: orNull(TextOrList),
+  skip_tags: orNull(TextOrList),
   job_type: orNull(Type.Enum(['run', 'check', ''])),
   diff_mode: orNull(Flag),
   verbosity: orNull(Type.Union([Type.Integer({ minimum: 0, maximum: 5 }), Type.String({ pattern: '^[0-5]?$' })])),
