@@ -9,6 +9,7 @@ import { fillText } from '../../../control-plane/src/forms/values/placeholders.j
 import { readJson } from '../../../control-plane/src/texts/json-text.js'
 import { PatternProblem, readPattern } from '../../../control-plane/src/texts/pattern-text.js'
 import { MAX_LEVELS } from '../../../control-plane/src/texts/value-levels.js'
+import { differencesToAnsible } from '../../../control-plane/src/texts/yaml-differences.js'
 import { YamlProblem, readYaml } from '../../../control-plane/src/texts/yaml-text.js'
 import type { Door, DrawnText } from './make-text.js'
 
@@ -40,6 +41,8 @@ export function createReaders(): (drawn: DrawnText) => Promise<ReadText> {
   const readers: Readonly<Record<Door, (text: string) => ReadText>> = {
     yaml(text) {
       parseFormFile('f.yml', text)
+      differencesToAnsible(text)
+      shallow(refusedBy(YamlProblem, () => readYaml(text, 'ansible').value))
       const read = refusedBy(YamlProblem, () => readYaml(text).value)
       if (text.length < SHORT && (text.match(/[[{?:-]/g)?.length ?? 0) < FEW) compareWithLibrary(text, read)
       return shallow(read)
