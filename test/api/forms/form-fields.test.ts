@@ -35,7 +35,7 @@ const formsOf = (constants = {}) =>
 describe('a form with a wrong field is left out, with file, line and reason', () => {
   test.each<[string, string, RegExp]>([
     ['an unknown type', 'type: table', /fields.0.type/],
-    ['a name with a blank', 'name: my field', /fields.0.name/],
+    ['a name that ends with a blank', 'name: "my "', /fields.0.name/],
     ['the name of a prototype', 'name: __proto__', /name cannot be __proto__/],
     ['required that is no flag', 'required: sometimes', /required must be boolean/],
     ['a pattern that is none', 'regex: {expression: "(", description: d}', /regex/],

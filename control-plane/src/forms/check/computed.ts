@@ -101,7 +101,7 @@ function ask(field: Field, question: Question, { context }: Scope): Answer | nul
 
 function answered(answer: Answer | null, origin: Origin | undefined): FieldValue {
   if (answer === null) return waitingFor(ASKING, true)
-  return answer.ok ? madeBy(origin, answer.value ?? undefined) : waitingFor(answer.reason)
+  return answer.ok ? madeBy(origin, answer.value) : waitingFor(answer.reason)
 }
 
 function madeBy(origin: Origin | undefined, value: unknown): FieldValue {
@@ -139,7 +139,7 @@ export function runFieldScript(
     isServer,
     isServer ? askInScript : undefined,
   )
-  if (result.ok) return madeBy(isTyped ? undefined : 'service', result.value ?? undefined)
+  if (result.ok) return madeBy(isTyped ? undefined : 'service', result.value)
   return result.isAsking === true ? waitingFor(ASKING, true) : waitingFor(`its expression failed: ${result.reason}`)
 }
 

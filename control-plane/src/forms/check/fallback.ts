@@ -1,6 +1,8 @@
 import type { Field } from '../fields/field.js'
+import { isSpecialChoice } from '../values/choices.js'
 import { fillText } from '../values/placeholders.js'
 import { runFieldScript } from './computed.js'
+import { type FieldValue, valueIs } from './field-value.js'
 import type { Scope } from './scope-type.js'
 
 /** The value of a field for which the client sent nothing, or why it cannot be known. */
@@ -24,4 +26,16 @@ export function defaultOf(field: Field, scope: Scope): Fallback {
   }
   const filled = fillText(given, (path) => scope.resolve(path))
   return { value: filled.complete ? filled.text : undefined }
+}
+
+/**
+ * What a field has if its source was not asked, because a placeholder has no value: its default, or else no value if the
+ * placeholder needs a hidden field. Null: it waits, because somebody can enter the value.
+ */
+export function valueWithoutSource(field: Field, { without }: FieldValue, scope: Scope): FieldValue | null {
+  if (without === undefined) return null
+  const fallback = defaultOf(field, scope)
+  const value = 'waiting' in fallback ? null : fallback.value
+  if (value !== undefined && value !== null) return valueIs(isSpecialChoice(value) ? undefined : value)
+  return without.isAbsent ? valueIs(undefined, { isAbsent: true }) : null
 }

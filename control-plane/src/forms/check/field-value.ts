@@ -14,6 +14,10 @@ export interface FieldValue {
   readonly waiting: string | null
   /** It waits for the answer of a source: its own, or that of a field that it needs. */
   readonly isAsking?: boolean
+  /** Its source was not asked, because this placeholder has no value. Its default counts then. */
+  readonly without?: Missing
+  /** It has no value because its source needs a field that is hidden. */
+  readonly isAbsent?: boolean
   /** Why the sent value is not allowed for this field. */
   readonly errors: readonly ValidationError[]
   readonly rowErrors: readonly RowError[]
@@ -51,8 +55,9 @@ export function waitingFor(reason: string, isAsking = false): FieldValue {
 }
 
 /** A field that waits for the value of a placeholder. */
-export function waitingForValue({ inside, isAsking }: Missing): FieldValue {
-  return waitingFor(`it waits for a value of ${inside}`, isAsking)
+export function waitingForValue(missing: Missing): FieldValue {
+  const waiting = waitingFor(`it waits for a value of ${missing.inside}`, missing.isAsking)
+  return missing.isAsking ? waiting : { ...waiting, without: missing }
 }
 
 /** A field whose value was refused. */

@@ -4,7 +4,7 @@ import { choose, isSpecialChoice, optionsOf } from '../values/choices.js'
 import { readValue } from '../values/read-value.js'
 import { isVerified } from '../values/uploads.js'
 import { NO_SUCH_FUNCTION, isComputed, runSource } from './computed.js'
-import { defaultOf, sentOrDefault } from './fallback.js'
+import { defaultOf, sentOrDefault, valueWithoutSource } from './fallback.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { readList, readObject } from './rows.js'
 import type { Scope } from './scope-type.js'
@@ -56,6 +56,9 @@ function readExpression(field: Field, scope: Scope): FieldValue {
     case 'server':
     case 'query': {
       const computed = runSource(field, field.source, scope)
+      const given = valueWithoutSource(field, computed, scope)
+      if (given !== null) return given
+      if (field.source.kind === 'server' && hasNoAnswer(computed) && field.default !== undefined) break
       // A person who fills in the form may enter a value that the source could not give.
       if (computed.waiting === null || computed.isAsking || !field.editable) return computed
       break
@@ -70,6 +73,11 @@ function readExpression(field: Field, scope: Scope): FieldValue {
   return 'waiting' in fallback ? waitingFor(fallback.waiting) : valueIs(fallback.value)
 }
 
+/** What a server gives may be nothing. A default takes its place then. */
+function hasNoAnswer({ waiting, value }: FieldValue): boolean {
+  return waiting === null && (value ?? undefined) === undefined
+}
+
 function readChoice(field: Field, scope: Scope): FieldValue {
   const given = sentOrDefault(field, scope)
   if ('waiting' in given) return waitingFor(given.waiting)
@@ -78,10 +86,15 @@ function readChoice(field: Field, scope: Scope): FieldValue {
     if (!field.editable) return waitingFor(NO_SUCH_FUNCTION)
     return valueIs(isSpecialChoice(given.value) ? undefined : (given.value ?? undefined))
   }
-  const computed = isComputed(source) ? runSource(field, source, scope) : null
+  let computed = isComputed(source) ? runSource(field, source, scope) : null
   if (computed?.waiting) {
-    if (!field.editable || computed.isAsking) return computed
-    return valueIs(isSpecialChoice(given.value) ? undefined : (given.value ?? undefined))
+    if (field.editable && !computed.isAsking) {
+      return valueIs(isSpecialChoice(given.value) ? undefined : (given.value ?? undefined))
+    }
+    const alone = valueWithoutSource(field, computed, scope)
+    if (alone === null) return computed
+    // The default is the only option, also if it is one text.
+    computed = { ...alone, value: alone.value === undefined ? [] : [alone.value].flat() }
   }
   const options = optionsOf(field, source.kind === 'constant' ? source.value : computed?.value)
   if (options === null) return waitingFor('its options are no list')

@@ -4,7 +4,7 @@ import { type PlainObject, isPlainObject, isSame } from '../values/plain.js'
 import { NO_SUCH_FUNCTION, isComputed, runSource } from './computed.js'
 import { MAX_ROWS, placeKeyOf } from './context.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
-import { sentOrDefault } from './fallback.js'
+import { sentOrDefault, valueWithoutSource } from './fallback.js'
 import { type FieldFinding, type RowError, type ValidationError, detailsOf, rowErrorOf } from './report.js'
 import type { Scope } from './scope-type.js'
 import { shownFields } from './shown-fields.js'
@@ -89,6 +89,8 @@ function ownRows(
   if (field.source.kind === 'remote' && !field.editable) return { waiting: NO_SUCH_FUNCTION }
   if (!isComputed(field.source)) return { value: undefined }
   const computed = runSource(field, field.source, scope)
+  const alone = valueWithoutSource(field, computed, scope)
+  if (alone !== null) return { value: alone.value }
   if (computed.waiting === null) return { value: computed.value }
   if (field.editable && !computed.isAsking) return { value: undefined }
   return { waiting: computed.waiting, isAsking: computed.isAsking ?? false }

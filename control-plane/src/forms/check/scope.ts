@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field.js'
 import type { PathStep } from '../fields/model-path.js'
-import { columnOf } from '../values/choices.js'
+import { columnOf, inColumn } from '../values/choices.js'
 import { type Resolved } from '../values/placeholders.js'
 import { type PlainObject, isPlainObject, partOf } from '../values/plain.js'
 import type { Origin } from '../../sources/origins.js'
@@ -70,9 +70,10 @@ export function createScope(
     if (root === '__parent__') return rest.length === 0 ? NOT_FOUND : parent.resolve(rest)
     const field = typeof root === 'string' ? byName.get(root) : undefined
     if (!field) return constantOrSent(path, context)
-    const { value, waiting, isAsking, origin } = valueOf(field)
+    const { value, waiting, isAsking, isHidden, isAbsent, origin } = valueOf(field)
     if (waiting !== null) return isAsking ? NOT_ANSWERED : NOT_FOUND
-    if (rest.length > 0) return resolved(belowOf(value, rest), origin)
+    if (value === undefined && (isHidden || isAbsent)) return ABSENT
+    if (rest.length > 0) return resolved(belowOf(field, value, rest), origin)
     return resolved(asPlaceholder && field.type === 'enum' ? placeholderOf(field, value) : value, origin)
   }
 
@@ -123,11 +124,13 @@ function namedIn(script: string, fields: readonly Field[]): Field[] {
 }
 
 /** `__parent__.name` and `__parent__['name']` in a script. */
-const NAMED_OF_PARENT = /(?<=__parent__\s*(?:\?\.|\.|\[\s*['"`]))[A-Za-z0-9_-]+/g
+const NAMED_OF_PARENT = /(?<=__parent__\s*(?:\?\.)?\[\s*['"`])[A-Za-z0-9_ -]+|(?<=__parent__\s*\??\.)[A-Za-z0-9_-]+/g
 
 const NOT_FOUND: Resolved = { known: false, value: undefined }
 
 const NOT_ANSWERED: Resolved = { ...NOT_FOUND, isAsking: true }
+
+const ABSENT: Resolved = { ...NOT_FOUND, isAbsent: true }
 
 function resolved(value: unknown, origin?: Origin): Resolved {
   return { known: value !== undefined, value, ...(origin === undefined ? {} : { origin }) }
@@ -144,9 +147,11 @@ function notePassword({ passwords }: CheckContext, value: unknown): void {
   if (typeof value === 'number' || (typeof value === 'string' && value !== '')) passwords.add(String(value))
 }
 
-/** `$(choices.column)` of several choices is the list of that column. */
-function belowOf(value: unknown, rest: readonly PathStep[]): unknown {
-  if (Array.isArray(value) && typeof rest[0] === 'string') return value.map((entry) => partOf(entry, rest))
+/** `$(choices.column)` of several choices is the list of that column. What an expression gives is read as it is. */
+function belowOf(field: Field, value: unknown, rest: readonly PathStep[]): unknown {
+  const [column] = rest
+  if (field.type !== 'expression' && rest.length === 1 && typeof column === 'string') return inColumn(value, column)
+  if (Array.isArray(value) && typeof column === 'string') return value.map((entry) => partOf(entry, rest))
   return partOf(value, rest)
 }
 

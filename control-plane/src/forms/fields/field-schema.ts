@@ -17,7 +17,7 @@ const OLDER_TYPES = ['query', 'table'] as const
 
 /** A field as its file has it. Properties that only pages use are kept as they are. */
 export const FieldFile = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-]+$' }),
+  name: Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-]+(?: +[A-Za-z0-9_-]+)*$' }),
   type: Type.Optional(Type.Enum([...FIELD_TYPES, ...FIELD_ALIASES, ...OLDER_TYPES])),
   label: Type.Optional(Type.Union([Text, Type.Null()])),
   required: Flag,

@@ -73,7 +73,7 @@ export function isInRow({ fields, wizard }: Pick<WholeFormFields, 'fields' | 'wi
   return !wizard.some(({ name }) => key.startsWith(`${name}.`) && !/[.[]/.test(key.slice(name.length + 1)))
 }
 
-const STEP = /^([\w-]+)(\[(?:0|[1-9]\d{0,8})\])?(?:\.(.+))?$/s
+const STEP = /^([\w-]+(?: +[\w-]+)*)(\[(?:0|[1-9]\d{0,8})\])?(?:\.(.+))?$/s
 
 function isFileBelow(fields: readonly Field[], key: string, subforms: WholeFormFields['subforms']): boolean {
   const [, name, row, rest] = STEP.exec(key) ?? []

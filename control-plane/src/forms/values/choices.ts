@@ -1,5 +1,5 @@
 import type { Field } from '../fields/field.js'
-import { type PlainObject, isPlainObject, isSame } from './plain.js'
+import { type PlainObject, isPlainObject, isSame, partOf } from './plain.js'
 
 /** Defaults with a special meaning. */
 const SPECIAL = new Set<unknown>(['__auto__', '__none__', '__all__'])
@@ -49,6 +49,20 @@ export function columnOf(record: PlainObject, column: string | null): unknown {
   if (column === '*') return record
   if (column !== null && Object.hasOwn(record, column)) return record[column]
   return Object.values(record)[0]
+}
+
+/**
+ * The column of a record, or of each record of a list. The first property counts if the first record lacks the column.
+ * A record without a value gives null. What is no record stays as it is.
+ */
+export function inColumn(value: unknown, column: string): unknown {
+  const records: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const [first] = records
+  if (!isPlainObject(first)) return value
+  const key = Object.hasOwn(first, column) ? column : Object.keys(first)[0]
+  if (key === undefined) return Array.isArray(value) ? value : undefined
+  const parts = records.map((record) => partOf(record, [key]) ?? null)
+  return Array.isArray(value) ? parts : parts[0]
 }
 
 /** A radio button stands for its value, whatever its label is. */

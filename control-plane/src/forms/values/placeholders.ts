@@ -10,6 +10,8 @@ export interface Resolved {
   readonly value: unknown
   /** There is none because a source has not answered yet. */
   readonly isAsking?: boolean
+  /** There is none, and nobody can enter one: its field is hidden. */
+  readonly isAbsent?: boolean
   /** Who made it; undefined: a person may have typed it. */
   readonly origin?: Origin
 }
@@ -19,6 +21,8 @@ export interface Missing {
   readonly inside: string
   /** It only waits for the answer of a source. */
   readonly isAsking: boolean
+  /** Nobody can enter a value, neither for this placeholder nor for another one that has none. */
+  readonly isAbsent: boolean
 }
 
 /** Looks up the path of a placeholder. */
@@ -48,17 +52,27 @@ export function findPlaceholders(text: string): FoundPlaceholder[] {
   }))
 }
 
-/** The value of a placeholder. If its text is not a path, the value is unknown. */
+/** The value of a placeholder. If its text is not a path, the value is unknown. `null` is a value: the word `null`. */
 export function resolvePlaceholder(inside: string, resolve: Resolve): Resolved {
   const path = parsePath(inside)
-  if (path === null) return { known: false, value: undefined }
-  const resolved = resolve(path)
-  return resolved.value === undefined || resolved.value === null ? { ...resolved, known: false } : resolved
+  return path === null ? { known: false, value: undefined } : resolve(path)
 }
 
-/** Which placeholder a text waits for. One that waits for the answer of a source comes before one that has no value. */
-export function missingOf(before: Missing | null, inside: string, { isAsking = false }: Resolved): Missing {
-  return before !== null && (before.isAsking || !isAsking) ? before : { inside, isAsking }
+/**
+ * Which placeholder a text waits for. One that waits for the answer of a source comes first, then one for which somebody
+ * can enter a value.
+ */
+export function missingOf(
+  before: Missing | null,
+  inside: string,
+  { isAsking = false, isAbsent = false }: Resolved,
+): Missing {
+  const one = { inside, isAsking, isAbsent }
+  return before !== null && urgencyOf(before) >= urgencyOf(one) ? before : one
+}
+
+function urgencyOf({ isAsking, isAbsent }: Missing): number {
+  return isAsking ? 2 : isAbsent ? 0 : 1
 }
 
 /** A value as text for people and for limits: texts stay unchanged, and other values become JSON. */
