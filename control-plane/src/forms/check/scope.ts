@@ -70,11 +70,7 @@ export function createScope(
     if (root === '__parent__') return rest.length === 0 ? NOT_FOUND : parent.resolve(rest)
     const field = typeof root === 'string' ? byName.get(root) : undefined
     if (!field) return constantOrSent(path, context)
-    const { value, waiting, isAsking, isHidden, isAbsent, origin } = valueOf(field)
-    if (waiting !== null) return isAsking ? NOT_ANSWERED : NOT_FOUND
-    if (value === undefined && (isHidden || isAbsent)) return ABSENT
-    if (rest.length > 0) return resolved(belowOf(field, value, rest), origin)
-    return resolved(asPlaceholder && field.type === 'enum' ? placeholderOf(field, value) : value, origin)
+    return partOfField(field, valueOf(field), rest, asPlaceholder)
   }
 
   const scope: Scope = {
@@ -131,6 +127,18 @@ const NOT_FOUND: Resolved = { known: false, value: undefined }
 const NOT_ANSWERED: Resolved = { ...NOT_FOUND, isAsking: true }
 
 const ABSENT: Resolved = { ...NOT_FOUND, isAbsent: true }
+
+function partOfField(
+  field: Field,
+  { value, waiting, isAsking, isHidden, isAbsent, origin }: FieldValue,
+  rest: readonly PathStep[],
+  asPlaceholder: boolean,
+): Resolved {
+  if (waiting !== null) return isAsking ? NOT_ANSWERED : NOT_FOUND
+  if (value === undefined && (isHidden || isAbsent)) return ABSENT
+  if (rest.length > 0) return resolved(belowOf(field, value, rest), origin)
+  return resolved(asPlaceholder && field.type === 'enum' ? placeholderOf(field, value) : value, origin)
+}
 
 function resolved(value: unknown, origin?: Origin): Resolved {
   return { known: value !== undefined, value, ...(origin === undefined ? {} : { origin }) }
