@@ -65,10 +65,12 @@ test('a run goes on when the next playbook of the job begins', () => {
 })
 
 test('an event belongs to the record of its task that had begun when it came', () => {
-  const { course, begin } = told()
-  for (const uuid of ['a', 'b', 'a']) begin(uuid)
+  const { course, begin, take } = told()
+  for (const uuid of ['a', 'b']) begin(uuid)
+  take('playbook_on_play_start', { says: { play_uuid: 'second batch' } })
+  begin('a')
   const idAt = (uuid: string | null, order: number) => course.recordAt(uuid, order)?.id ?? null
-  expect([0, 1, 2, 3, 9].map((order) => idAt('a', order))).toEqual([null, 1, 1, 3, 3])
+  expect([0, 1, 2, 3, 4, 9].map((order) => idAt('a', order))).toEqual([null, 1, 1, 1, 4, 4])
   expect([idAt('b', 1), idAt('b', 2), idAt('c', 9), idAt(null, 9)]).toEqual([null, 2, null, null])
 })
 
@@ -80,4 +82,23 @@ test('a run with very many long names is kept as far as there is room, and says 
   const { length } = course.records
   begin(300)
   expect([course.isComplete, course.records.length]).toEqual([false, length])
+})
+
+test('a task that begins once for each host is one task, and one that a host has again is another', () => {
+  const { course, begin, atHost } = told()
+  const shown = () => course.records.map(({ hosts, running, counts }) => [hosts, running.size, counts.ok])
+  for (const host of ['web1', 'web2']) {
+    begin('a')
+    atHost('start', 'a', host)
+  }
+  expect(shown()).toEqual([[2, 2, 0]])
+  atHost('ok', 'a', 'web1')
+  begin('a')
+  atHost('start', 'a', 'web1')
+  atHost('ok', 'a', 'web2')
+  atHost('ok', 'a', 'web1')
+  expect(shown()).toEqual([
+    [2, 0, 2],
+    [1, 0, 1],
+  ])
 })

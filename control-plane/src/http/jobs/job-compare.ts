@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { JOB_STATUSES } from '../../words/job-status.js'
-import { LETTERS, type TaskOutcome } from '../../jobs/course/course.js'
+import { LETTERS, type TaskOutcome } from '../../jobs/course/outcomes.js'
 import { type CompareDependencies, readComparison } from '../../jobs/detail/compare.js'
 import { NODE_STATUSES } from '../../words/node-status.js'
 import { callerOf } from '../route/guards.js'

@@ -1,5 +1,6 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
-import { type Course, type CourseRecord, LETTERS, type TaskOutcome } from './course.js'
+import type { Course, CourseRecord } from './course.js'
+import { LETTERS, type TaskOutcome } from './outcomes.js'
 import { type TaskPair, matchTasks, playName } from './match-tasks.js'
 
 /** Most tasks, results and hosts that are listed one by one. */

@@ -1,12 +1,23 @@
 import { type EventHead, headOf } from './event-head.js'
 import { HostTimes } from './host-times.js'
+import {
+  LETTERS,
+  OUTCOMES,
+  type OutcomeCounts,
+  type TaskOutcome,
+  countIn,
+  noCounts,
+  taskOutcomeOf,
+} from './outcomes.js'
 
 /**
  * The course of a run, made from its events: plays and tasks in the order in which they began, and the result of each
  * task at each host. Each event is added once, and no earlier event is read again.
  *
- * A play with `serial` begins its tasks again for every batch of hosts, with the same ids. Each beginning is a separate
- * record here, because its output is in another place.
+ * A play with `serial` begins again for every batch of hosts, and so do its tasks. Each beginning is a separate record
+ * here, because its output is in another place. With the strategies `free` and `host_pinned` a task begins again for
+ * every host, within one play. Then there is one record, to which hosts are added. Only for a host that has the task
+ * already there is a new one: its handler is called again.
  */
 
 /** An event as the course reads it. */
@@ -19,26 +30,6 @@ export interface CourseEvent {
   readonly time: string
   readonly line: Buffer
 }
-
-/** The letters of a matrix, by the result of a task at a host. */
-export const LETTERS = {
-  none: '.',
-  running: '>',
-  ok: 'o',
-  changed: 'c',
-  failed: 'f',
-  ignored: 'i',
-  rescued: 'r',
-  skipped: 's',
-  unreachable: 'u',
-} as const
-/** One of the outcomes that have a letter. */
-export type TaskOutcome = keyof typeof LETTERS
-
-/** How many results there are of each kind, as the recap counts them. */
-export type OutcomeCounts = Record<'ok' | 'changed' | 'failed' | 'skipped' | 'unreachable' | 'ignored', number>
-
-const noCounts = (): OutcomeCounts => ({ ok: 0, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0 })
 
 /** A host of the run: when it was at tasks, and what came of them. */
 export interface CourseHost {
@@ -75,13 +66,6 @@ export interface CourseRecord {
   touched: number
 }
 
-const OUTCOMES: Readonly<Record<string, TaskOutcome>> = {
-  runner_on_ok: 'ok',
-  runner_on_failed: 'failed',
-  runner_on_skipped: 'skipped',
-  runner_on_unreachable: 'unreachable',
-}
-
 /** Most cells and characters of one course. A runner could invent any number of hosts and tasks. */
 const MAX_WEIGHT = 24 * 1024 * 1024
 /** What a record or a host costs in addition to its texts. */
@@ -94,6 +78,13 @@ export interface Recap {
   /** As in {@link CourseRecord}. */
   from: number | null
   line: number | null
+}
+
+/** The beginning of a play, a task or a handler. */
+interface Beginning {
+  readonly kind: CourseRecord['kind']
+  readonly event: CourseEvent
+  readonly head: EventHead
 }
 
 /** See the description of this file. */
@@ -116,14 +107,20 @@ export class Course {
   /** The orders at which each task began, for events that somebody asks for later. */
   readonly #beginnings = new Map<string, CourseRecord[]>()
   #play: CourseRecord | null = null
+  /** Tasks of this play that began again, by their ids in the events: the beginning for a host that has the task already. */
+  readonly #again = new Map<string, Beginning>()
+  /** The records of each task of this play, by its place in the files. An include in a loop makes several. */
+  readonly #byPlace = new Map<string, CourseRecord[]>()
+  /** Each host goes through this play by itself. Then it includes tasks by itself, too, and they have other ids. */
+  #isFree = false
 
   take(event: CourseEvent): void {
     this.position = event.position
     if (!this.isComplete) return
     const { type } = event
-    if (type === 'playbook_on_play_start') this.#play = this.#begin('play', event, headOf(event.line))
-    else if (type === 'playbook_on_task_start') this.#begin('task', event, headOf(event.line))
-    else if (type === 'playbook_on_handler_task_start') this.#begin('handler', event, headOf(event.line))
+    if (type === 'playbook_on_play_start') this.#beginPlay(event)
+    else if (type === 'playbook_on_task_start') this.#beginTask('task', event)
+    else if (type === 'playbook_on_handler_task_start') this.#beginTask('handler', event)
     else if (type === 'playbook_on_stats') this.#finish(event.position)
     else if (type === 'playbook_on_start') this.isFinished = false
     else if (type === 'runner_on_start') this.#atHost(event, 'running')
@@ -153,7 +150,41 @@ export class Course {
     return isOver || isJobOver ? record.lastResult : null
   }
 
-  #begin(kind: CourseRecord['kind'], event: CourseEvent, head: EventHead): CourseRecord {
+  #beginPlay(event: CourseEvent): void {
+    this.#play = this.#begin({ kind: 'play', event, head: headOf(event.line) })
+    this.#again.clear()
+    this.#byPlace.clear()
+    this.#isFree = false
+  }
+
+  #beginTask(kind: 'task' | 'handler', event: CourseEvent): void {
+    const beginning: Beginning = { kind, event, head: headOf(event.line) }
+    const { taskId } = beginning.head
+    const known = this.#knownAs(beginning)
+    if (taskId === null || !known) {
+      this.#begin(beginning)
+      return
+    }
+    this.#again.set(taskId, beginning)
+    this.#name(taskId, known)
+  }
+
+  /** The record in this play of a task that begins again. */
+  #knownAs(beginning: Beginning): CourseRecord | undefined {
+    const named = this.#latest.get(beginning.head.taskId ?? '')
+    if (named && named.play === (this.#play?.id ?? null)) return named
+    return this.#isFree ? this.#byPlace.get(placeOf(beginning))?.[0] : undefined
+  }
+
+  #name(uuid: string, record: CourseRecord): void {
+    this.#latest.set(uuid, record)
+    const began = this.#beginnings.get(uuid)
+    if (!began) this.#beginnings.set(uuid, [record])
+    else if (began.at(-1) !== record) began.push(record)
+  }
+
+  #begin(beginning: Beginning): CourseRecord {
+    const { kind, event, head } = beginning
     const uuid = kind === 'play' ? head.playId : head.taskId
     const name = kind === 'play' ? event.play : event.task
     const record: CourseRecord = {
@@ -176,21 +207,34 @@ export class Course {
     }
     this.records.push(record)
     this.weight += RECORD_WEIGHT + (name?.length ?? 0) + (head.path?.length ?? 0)
-    if (uuid !== null) {
-      this.#latest.set(uuid, record)
-      const began = this.#beginnings.get(uuid)
-      if (began) began.push(record)
-      else this.#beginnings.set(uuid, [record])
-    }
+    if (uuid !== null) this.#name(uuid, record)
+    if (kind === 'play') return record
+    const place = placeOf(beginning)
+    this.#byPlace.set(place, [...(this.#byPlace.get(place) ?? []), record])
+    return record
+  }
+
+  /** The record of an event at a host. A host that has every record of its task already begins it once more. */
+  #recordFor(taskId: string, host: number, word: TaskOutcome): CourseRecord | undefined {
+    const again = this.#again.get(taskId)
+    if (!again) return this.#latest.get(taskId)
+    const same = this.#byPlace.get(placeOf(again)) ?? []
+    const [none, running] = [0, LETTERS.running.charCodeAt(0)]
+    const has = (letter: number) => same.find((record) => (record.cells[host] ?? none) === letter)
+    const record = (word === 'running' ? undefined : has(running)) ?? has(none)
+    if (!record) return this.#begin(again)
+    this.#isFree ||= record.kind === 'task' && record.hosts > 0
+    this.#name(taskId, record)
     return record
   }
 
   #atHost(event: CourseEvent, word: TaskOutcome): void {
     if (event.host === null) return
     const head = headOf(event.line)
-    const record = head.taskId === null ? undefined : this.#latest.get(head.taskId)
-    if (!record) return
+    if (head.taskId === null || !this.#latest.has(head.taskId)) return
     const host = this.#numberOf(event.host)
+    const record = this.#recordFor(head.taskId, host, word)
+    if (!record) return
     const outcome = taskOutcomeOf(word, head)
     if (record.cells.length <= host) this.#widen(record, host)
     if (record.cells[host] === 0) record.hosts += 1
@@ -227,20 +271,7 @@ export class Course {
   }
 }
 
-/** The outcome that a letter shows: it also tells which tasks changed something, and which failures did not count. */
-function taskOutcomeOf(word: TaskOutcome, head: EventHead): TaskOutcome {
-  if (word === 'ok' && head.changed) return 'changed'
-  if (word === 'failed' && head.ignored) return 'ignored'
-  if (word === 'failed' && head.rescued) return 'rescued'
-  return word
-}
-
-/** Counts as the recap does: a task that changed something is also ok, and so is an ignored failure. */
-function countIn(counts: OutcomeCounts, outcome: TaskOutcome): void {
-  if (outcome === 'changed' || outcome === 'ok' || outcome === 'ignored') counts.ok += 1
-  if (outcome === 'changed') counts.changed += 1
-  if (outcome === 'ignored') counts.ignored += 1
-  if (outcome === 'failed' || outcome === 'rescued') counts.failed += 1
-  if (outcome === 'skipped') counts.skipped += 1
-  if (outcome === 'unreachable') counts.unreachable += 1
+/** Equal for the same task of the files, whatever its id is. */
+function placeOf({ kind, event, head }: Beginning): string {
+  return JSON.stringify([kind, head.path, head.role, event.task])
 }

@@ -1,5 +1,6 @@
 import { isoTime } from '../../time/clock.js'
-import { type Course, type CourseRecord, LETTERS, type TaskOutcome } from './course.js'
+import type { Course, CourseRecord } from './course.js'
+import { LETTERS, type TaskOutcome } from './outcomes.js'
 
 /** Number of records that are converted at once. Other requests get their turn in between. */
 const RECORDS_PER_PAGE = 500
