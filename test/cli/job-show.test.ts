@@ -57,6 +57,16 @@ describe('job show', () => {
     expect([lines.get('form'), lines.get('took')]).toEqual([TIME, '0.00 s'])
   })
 
+  it('tells why a job failed, by task, hosts and message', async () => {
+    const job = service.addJob({ status: 'failed' })
+    const message = 'No package nginx is available.'
+    const where = { task_id: 3, play: null, task: 'Install', role: null, path: null, action: null, order: 4 }
+    const hosts = { hosts: ['web1', 'web2'], count: 2, task_hosts: 2, from: null, line: null }
+    const body = { count: 1, records: [{ ...where, ...hosts, outcome: 'failed', message }] }
+    service.override = ({ path }) => (path === `/job/${job.id}/failures` ? { status: 200, body } : null)
+    expect((await shown()).get('failed')).toBe(`Install (task 3) on web1, web2: ${message}`)
+  })
+
   it('tells how long it may take, and how long it will still take', async () => {
     withMore({
       time_limit: { seconds: 600, used_seconds: 61 },

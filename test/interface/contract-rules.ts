@@ -136,6 +136,8 @@ export const CONTRACT_RULES = {
   'endpoint.output-index': 'GET /job/{id}/output/index answers the number of line ends before each 64 KiB of output.',
   'endpoint.outline':
     'GET /job/{id}/outline answers the plays and tasks of a run with what came of them; after leaves only what later events changed.',
+  'endpoint.failures':
+    'GET /job/{id}/failures answers which tasks failed at which hosts and with which message, equal ones together, without those that were ignored or rescued.',
   'endpoint.matrix': 'GET /job/{id}/matrix answers hosts, tasks and a letter for what came of each task at each host.',
   'endpoint.compare':
     'GET /job/{id}/compare answers what differs between a job and the last good run of its form, or the job that with names: masked variables, results, durations, hosts and steps.',

@@ -627,6 +627,35 @@ export interface JobEventRecord {
   item?: unknown
 }
 
+export interface JobFailures {
+  /** May be more than the records */
+  count: number
+  records: {
+    /** In the outline of the job */
+    task_id: number | null
+    play: string | null
+    task: string | null
+    role: string | null
+    path: string | null
+    action: string | null
+    outcome: 'failed' | 'unreachable' | AnotherWord
+    /** The line of the result that says what went wrong */
+    message: string | null
+    /** Of the event of the first of these results */
+    order: number
+    /** At which the task failed so; the first hundred */
+    hosts: string[]
+    /** Number of these hosts */
+    count: number
+    /** Number of all hosts of the task */
+    task_hosts: number | null
+    /** The byte of the output at which the first of them begins */
+    from: number | null
+    /** Number of line ends before it */
+    line: number | null
+  }[]
+}
+
 export interface JobList {
   count: number
   records: JobRecord[]
@@ -2250,6 +2279,28 @@ export const outputHitsSchema: v.GenericSchema<unknown, OutputHits> = v.looseObj
   next: v.nullable(v.pipe(v.number(), v.safeInteger())),
 })
 
+export const jobFailuresSchema: v.GenericSchema<unknown, JobFailures> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(
+    v.looseObject({
+      task_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      play: v.nullable(v.string()),
+      task: v.nullable(v.string()),
+      role: v.nullable(v.string()),
+      path: v.nullable(v.string()),
+      action: v.nullable(v.string()),
+      outcome: v.string(),
+      message: v.nullable(v.string()),
+      order: v.pipe(v.number(), v.safeInteger()),
+      hosts: v.array(v.string()),
+      count: v.pipe(v.number(), v.safeInteger()),
+      task_hosts: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      from: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      line: v.nullable(v.pipe(v.number(), v.safeInteger())),
+    }),
+  ),
+})
+
 export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseObject({
   bytes: v.pipe(v.number(), v.safeInteger()),
   lines: v.pipe(v.number(), v.safeInteger()),
@@ -3243,6 +3294,16 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
+  /** Why a playbook job failed: tasks, hosts and messages, equal ones together
+   *
+   * Failures that were ignored or rescued are left out. A job of steps has none of its own. */
+  getJobFailures(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobFailures>
   /** Output from a byte offset on, as it is, for following a job
    *
    * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. With the header Range: bytes= the answer is 206 with at most 1 MiB of that range. With follow=true the answer stays open, and bytes come as they are stored. It ends when the job has ended, when the output begins anew, and after five minutes: then go on from the byte that was reached. A session may have as many open as EVENT_STREAMS_PER_SESSION. */
@@ -4031,6 +4092,13 @@ export const operations = {
     query: ['host', 'task'],
     accept: 'text/plain',
     schema: null,
+  },
+  getJobFailures: {
+    method: 'GET',
+    path: '/job/{id}/failures',
+    query: [],
+    accept: 'application/json',
+    schema: jobFailuresSchema,
   },
   getJobOutput: {
     method: 'GET',

@@ -120,6 +120,39 @@ test('the matrix has a letter for each task at each host, and can be narrowed', 
   expect((await get(`/job/${id}/matrix`)).cells).toEqual(['ci', 'fs', '..'])
 })
 
+test('the failures of a job are told by task and message, without those that did not count', async () => {
+  covers('endpoint.failures')
+  const id = await putJob(server, RUNNING)
+  const fails = (name: string, host: string, result: object, says: object = {}) =>
+    at(name, host, 'runner_on_failed', { ...says, result })
+  await put(id, [
+    { type: 'playbook_on_start' },
+    { type: 'playbook_on_play_start', says: { play_uuid: 'p1' } },
+    { type: 'playbook_on_task_start', ...task('install') },
+    fails('install', 'web1', { msg: '\nNo package nginx is available.\nTry again', rc: 1 }),
+    fails('install', 'web2', { msg: 'No package nginx is available.' }),
+    fails('install', 'web3', { msg: 'non-zero return code', rc: 2, stderr: '\ndisk is full\n', stdout: 'x' }),
+    fails('install', 'web4', { msg: 'No package nginx is available.' }, { ignored: true }),
+    fails('install', 'web5', { msg: 'No package nginx is available.' }, { rescued: true }),
+    at('install', 'web6', 'runner_on_ok'),
+    { type: 'playbook_on_task_start', ...task('copy') },
+    at('copy', 'web6', 'runner_item_on_failed', { result: { msg: 'no such file' } }),
+    fails('copy', 'web6', { msg: 'One or more items failed' }),
+    at('copy', 'web7', 'runner_on_unreachable', { result: { msg: 'Failed to connect', unreachable: true } }),
+  ])
+  const told = { play: 'the play', task: 'install', task_id: 2, action: 'ping', outcome: 'failed', task_hosts: 6 }
+  const { count, records } = await get(`/job/${id}/failures`)
+  expect(count).toBe(4)
+  expect(records).toMatchObject([
+    { ...told, message: 'No package nginx is available.', hosts: ['web1', 'web2'], count: 2, order: 4 },
+    { ...told, message: 'disk is full', hosts: ['web3'], count: 1, order: 6 },
+    { task: 'copy', message: 'no such file', hosts: ['web6'], order: 12 },
+    { task: 'copy', outcome: 'unreachable', message: 'Failed to connect', hosts: ['web7'], order: 13 },
+  ])
+  expect((await server.call('GET', `/job/${id}/failures`, { token: ben })).status).toBe(403)
+  expect((await server.call('GET', '/job/999999/failures', { token: ann })).status).toBe(404)
+})
+
 test('a run that is sent again is read again', async () => {
   covers('endpoint.outline')
   const id = await putJob(server, RUNNING)

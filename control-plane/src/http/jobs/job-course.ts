@@ -16,6 +16,7 @@ import type { AnswerTurns } from '../route/answer-turns.js'
 import { callerOf } from '../route/guards.js'
 import { IdParams, answers, booleanText, idOf, integerText, textAnswers, wholeNumberOf } from '../route/schemas.js'
 import { nullable } from '../../words/nullable.js'
+import { jobFailuresRoute } from './job-failures.js'
 
 /** What these routes need of other rooms. */
 export interface JobCourseDependencies {
@@ -194,6 +195,7 @@ export function jobCourseRoutes({
 
     await app.register(searchRoute({ reading, search }))
     await app.register(piecesRoute({ reading, courses }))
+    await app.register(jobFailuresRoute({ reading, courses }))
   }
 }
 

@@ -2,6 +2,7 @@ import type { Job } from '@holdfast/client'
 import { writeAnswer } from '../../../show/answer.js'
 import { fieldsText } from '../../../show/table.js'
 import { childJobsOf, childJobsText } from './child-jobs.js'
+import { failuresOf, hostWords } from './failures.js'
 import { leftText } from '../../../show/left.js'
 import { durationText, jobSeconds, localTime } from '../../../show/time.js'
 import { waitsFor } from './waits-for.js'
@@ -21,8 +22,6 @@ const LEFT_OUT = new Set([
   'streams',
   'integrity',
 ])
-/** Most hosts of a task that are named. The others are counted. */
-const MAX_HOSTS = 5
 
 const TIMES = new Set(['start', 'end', 'abandoned_at'])
 
@@ -38,6 +37,7 @@ export const showCommand = (run: Run) =>
       // The output may be large, so it is left out. The service then also says where the job is.
       const job = await client.getJob(args.json ? { id: jobId, text: true } : { id: jobId, output: false })
       const children = args.json ? null : await childJobsOf(client, job.subjobs)
+      const failures = args.json ? [] : await failuresOf(client, job)
       await writeAnswer(run.terminal.stdout, args.json, job, () => {
         const fields = Object.entries(job)
           .filter(([name]) => !LEFT_OUT.has(name))
@@ -52,6 +52,7 @@ export const showCommand = (run: Run) =>
           ...(job.place?.tasks ?? []).map((task): [string, string] => ['at', tasksWords(task)]),
           ...(job.time_limit ? [['time limit', limitWords(job.time_limit)] as [string, string]] : []),
           ...(job.estimate ? [['left', leftText(job.estimate)] as [string, string]] : []),
+          ...failures.map((failure): [string, string] => ['failed', failure]),
           ['took', took],
         ]
         const text = fieldsText(run.terminal.stdout, [...fields, ...more])
@@ -68,7 +69,5 @@ function limitWords({ seconds, used_seconds: used }: NonNullable<Job['time_limit
 
 /** A task and the hosts on which it runs: `Install (task 17) on web1, web2 and 3 more since 2026-11-20 08:15:30`. */
 function tasksWords({ id, task, hosts, count, since }: NonNullable<Job['place']>['tasks'][number]): string {
-  const shown = hosts.slice(0, MAX_HOSTS)
-  const more = count > shown.length ? ` and ${count - shown.length} more` : ''
-  return `${task ?? 'a task'} (task ${id}) on ${shown.join(', ')}${more} since ${localTime(since) ?? ''}`
+  return `${task ?? 'a task'} (task ${id}) on ${hostWords(hosts, count)} since ${localTime(since) ?? ''}`
 }
