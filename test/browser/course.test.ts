@@ -84,6 +84,28 @@ test('with the keyboard alone one finds the failed task at its host, and reads i
   expect(await admin.faults()).toEqual([])
 })
 
+test('a failed job says why, and leads to the place in its output, to the tasks, and to a good run', async () => {
+  const { page } = admin
+  await open('/jobs/1')
+  const card = page.getByRole('region', { name: 'Why it failed' })
+  await card.getByText('the disk is full').waitFor()
+  expect(await card.getByRole('listitem').allInnerTexts()).toEqual([
+    'the disk is full\nCheck · web2 (1 of 3 hosts)\nShow it in the output',
+  ])
+  expect(await accessFaultsInAllColors(page)).toEqual([])
+  await card.getByRole('link', { name: 'Show it in the output' }).press('Enter')
+  await page.getByText('fatal: [web2]').first().waitFor()
+  expect(new URL(page.url()).hash).toMatch(/^#E\d+$/)
+  await card.getByRole('link', { name: 'Show what failed' }).press('Enter')
+  await page.getByText('1 task, 1 host', { exact: true }).waitFor()
+  await card.getByRole('link', { name: 'Compare with the last good run' }).press('Enter')
+  await page.getByText('No earlier run of this').waitFor()
+  await page.setViewportSize({ width: 390, height: 800 })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+  await page.setViewportSize({ width: 1180, height: 720 })
+  expect(await admin.faults()).toEqual([])
+})
+
 test('a result is a tree that one opens part by part, and large parts come bit by bit', async () => {
   const { page } = admin
   await open('/jobs/1/tasks')

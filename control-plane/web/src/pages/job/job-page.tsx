@@ -26,6 +26,7 @@ const TimelineTab = lazy(() => others().then(({ TimelineTab: tab }) => tab))
 const CompareTab = lazy(() => others().then(({ CompareTab: tab }) => tab))
 const Values = lazy(() => others().then(({ Values: tab }) => tab))
 const History = lazy(() => others().then(({ History: tab }) => tab))
+const WhyFailed = lazy(() => others().then(({ WhyFailed: card }) => card))
 const NodesTab = lazy(() => others().then(({ NodesTab: tab }) => tab))
 
 const TABS = ['output', 'nodes', 'tasks', 'timeline', 'compare', 'values', 'history'] as const
@@ -52,11 +53,8 @@ export function JobPage() {
               <Status status={job.status} />
               <JobButtons job={job} />
             </PageTitle>
-            {job.status_reason !== null && (
-              <p class="reason-line">
-                {localText(job.status_reason)} <FailedLink job={job} />
-              </p>
-            )}
+            {job.status_reason !== null && <p class="reason-line">{localText(job.status_reason)}</p>}
+            {job.status === 'failed' && !isParent(job) && Boolean(job.streams?.events.count) && <WhyFailed job={job} />}
             {job.detail !== null && <p class="notice warn">{job.detail}</p>}
             {job.abandoned_at !== null && job.status === 'abandoned' && (
               <p class="notice warn">{words.job.abandonedAt(timeText(job.abandoned_at))}</p>
@@ -86,12 +84,6 @@ export function JobPage() {
       </Content>
     </>
   )
-}
-
-/** To the tasks and hosts that failed: what people look for first. */
-function FailedLink({ job }: { readonly job: Job }) {
-  if (job.status !== 'failed' || isParent(job) || !job.streams?.events.count) return null
-  return <a href={addressOf(`/jobs/${job.id}/tasks?show=failed`)}>{words.job.showFailed}</a>
 }
 
 function Approval({ job, reload }: { readonly job: Job; readonly reload: () => void }) {
