@@ -33,12 +33,12 @@ steps:
   - { name: one, playbook: x.yml, credentials: { db: step-db }, varsFiles: [sites.yml] }
   - { name: two, type: awx, template: a }
 `,
-  // Its columns are no subform.
+  // A choice without options.
   'table.yml': `name: Table
 type: ansible
 playbook: x.yml
 fields:
-  - { name: users, type: table, tableFields: [{ name: user, type: text }] }
+  - { name: users, type: table, tableFields: [{ name: user, type: enum }] }
 `,
 }
 
@@ -111,7 +111,7 @@ test('form check says the same without a server', async () => {
   const { stdout } = await run(['form', 'check', folder])
   const [table, constants, ...others] = stdout.split('\n')
   expect(table).toMatch(
-    /table\.yml, line 5, form Table: .*type is "table", which has columns of its own here no longer/,
+    /table\.yml, line 5, form Table: fields\.0 tableFields\.0 an enum field needs values.*of type subform/,
   )
   expect(constants).toMatch(/form Old: varsFiles "gone\.yml": there is no such file$/)
   expect(others).toEqual([

@@ -77,7 +77,7 @@ export function readObject(field: Field, sent: unknown, scope: Scope): FieldValu
   return valueIs(row.values(), { output: row.extravars(), rowErrors: error ? [error] : [] })
 }
 
-/** The first rows of a list: its default, or else the result of its expression. */
+/** The first rows of a list: its default, or else the result of its expression. One object is one row. */
 function ownRows(
   field: Field,
   scope: Scope,
@@ -91,7 +91,7 @@ function ownRows(
   const computed = runSource(field, field.source, scope)
   const alone = valueWithoutSource(field, computed, scope)
   if (alone !== null) return { value: alone.value }
-  if (computed.waiting === null) return { value: computed.value }
+  if (computed.waiting === null) return { value: isPlainObject(computed.value) ? [computed.value] : computed.value }
   if (field.editable && !computed.isAsking) return { value: undefined }
   return { waiting: computed.waiting, isAsking: computed.isAsking ?? false }
 }

@@ -15,8 +15,10 @@ const FIELD_ALIASES = ['local', 'local_out', 'credential'] as const
 /** Names of types in older forms: `query` is an enum, `table` a list. */
 const OLDER_TYPES = ['query', 'table'] as const
 
-/** A field as its file has it. Properties that only pages use are kept as they are. */
-export const FieldFile = Type.Object({
+/** Most columns of a table. */
+const MAX_COLUMNS = 1000
+
+const properties = {
   name: Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-]+(?: +[A-Za-z0-9_-]+)*$' }),
   type: Type.Optional(Type.Enum([...FIELD_TYPES, ...FIELD_ALIASES, ...OLDER_TYPES])),
   label: Type.Optional(Type.Union([Text, Type.Null()])),
@@ -67,6 +69,15 @@ export const FieldFile = Type.Object({
   updateMarker: OptionalName,
   deleteMarker: OptionalName,
   allowDelete: Flag,
+}
+
+/** A field as its file has it. Properties that only pages use are kept as they are. */
+export const FieldFile = Type.Object({
+  ...properties,
+  // The columns of a table. `from` names the field that has the options of the column.
+  tableFields: Type.Optional(
+    Type.Array(Type.Object({ ...properties, from: Type.Optional(Name) }), { maxItems: MAX_COLUMNS }),
+  ),
 })
 
 /** A page of a wizard as its file has it. */

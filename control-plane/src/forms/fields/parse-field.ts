@@ -10,6 +10,10 @@ import { ASKING_FUNCTIONS, SERVER_FUNCTIONS } from './server-functions.js'
 export type FieldInFile = Static<typeof FieldFile>
 type StepInFile = Static<typeof WizardStepFile>
 
+/** What to do about a table that does not become a list. */
+export const TABLE_WAY =
+  'make its columns the fields of a form of type subform, and name that as subform of a field of type list'
+
 /** A mistake in a field that the schema cannot find; `key` is its place. */
 export class FieldProblem extends Error {
   override readonly name = 'FieldProblem'
@@ -61,14 +65,13 @@ export function parseField(file: FieldInFile): Field {
 
 /**
  * The current name of a field type.
- * @throws FieldProblem for a table of columns, which says how to write it as a list
+ * @throws FieldProblem for a table without columns. One with columns was made a list before
  */
 function typeOf(file: FieldInFile): FieldType {
   if (file.type === 'query') return 'enum'
   if (file.type !== 'table') return (file.type ?? 'text') as FieldType
   if (file.subform) return 'list'
-  const way = 'make its columns the fields of a form of type subform, and name that as subform of a field of type list'
-  throw new FieldProblem('type', `type is "table", which has columns of its own here no longer: ${way}`)
+  throw new FieldProblem('type', `type is "table", but it has no tableFields: ${TABLE_WAY}`)
 }
 
 function patternOf(given: FieldInFile['regex']): Field['rules']['regex'] {

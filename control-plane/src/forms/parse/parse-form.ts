@@ -1,6 +1,6 @@
 import { vaultNeedsOf } from '../../credentials/job/vault-needs.js'
 import { YamlProblem, type YamlText, problemWith, readYaml } from '../../texts/yaml-text.js'
-import { FieldProblem, parseField, parseWizardStep } from '../fields/parse-field.js'
+import { FieldProblem, TABLE_WAY, parseField, parseWizardStep } from '../fields/parse-field.js'
 import type { Form, FormBase, FormError } from '../form.js'
 import { type FormFile, formFile } from './form-schema.js'
 import { listedInventories } from './listed-inventories.js'
@@ -9,6 +9,7 @@ import { parseNotifications } from './notifications.js'
 import { isSingleFile, singleFileReason } from './single-file.js'
 import { readApproval, textList, playbookFilesOf, playbookSettingsOf } from './playbook.js'
 import { stepParser } from './step.js'
+import { type TableRow, withoutTables } from './table-fields.js'
 import { passwordKeys } from '../subforms.js'
 
 /** A form with the line where it stands. */
@@ -30,6 +31,8 @@ const MAX_FORMS = 5000
 const MAX_ERRORS = 100
 
 type Path = readonly (string | number)[]
+type LineOf = (...keys: (string | number)[]) => number
+type FormInFile = FormFile & Readonly<Record<string, unknown>>
 
 /** Reads the text of a form file, one form or a list. @param file its name for people, relative to the folder */
 export function parseFormFile(file: string, text: string, read = () => readYaml(text)): ParsedFile {
@@ -46,7 +49,8 @@ export function parseFormFile(file: string, text: string, read = () => readYaml(
       throw new YamlProblem(1, `a file may have ${MAX_FORMS} forms, and has ${entries.length}`)
     for (const [path, entry] of entries) {
       try {
-        forms.push({ form: parseForm(entry, path, yaml), file, line: yaml.lineOf(path) })
+        const line = yaml.lineOf(path)
+        forms.push(...parseForm(entry, path, yaml).map((form) => ({ form, file, line })))
       } catch (error) {
         if (!(error instanceof YamlProblem)) throw error
         if (errors.length === MAX_ERRORS) more += 1
@@ -61,11 +65,30 @@ export function parseFormFile(file: string, text: string, read = () => readYaml(
   return { forms, errors }
 }
 
-function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
+/** A form, and a subform for each table that it has. */
+function parseForm(entry: unknown, path: Path, yaml: YamlText): Form[] {
   const problem = problemWith(formFile, entry)
   if (problem) throw new YamlProblem(yaml.lineOf([...path, ...problem.path]), problem.reason)
-  const source = entry as FormFile & Readonly<Record<string, unknown>>
+  const given = entry as FormInFile
   const lineOf = (...keys: (string | number)[]) => yaml.lineOf([...path, ...keys])
+  const { fields, rows } = withoutTables(given.name, given.fields ?? [])
+  const subforms = rows.map((row) => subformOf(row, lineOf))
+  return [formOf(rows.length > 0 ? { ...given, fields: [...fields] } : given, lineOf), ...subforms]
+}
+
+/** The subform for the rows of a table. */
+function subformOf({ index, name, columns }: TableRow, lineOf: LineOf): Form {
+  try {
+    // A mistake in a column is told where the column stands.
+    const below: LineOf = (key, ...keys) => lineOf('fields', index, key === 'fields' ? 'tableFields' : 'name', ...keys)
+    return formOf({ name, type: 'subform', fields: [...columns] }, below)
+  } catch (error) {
+    if (!(error instanceof YamlProblem)) throw error
+    throw new YamlProblem(error.line, `fields.${index} ${error.reason.replace(/^fields/, 'tableFields')}: ${TABLE_WAY}`)
+  }
+}
+
+function formOf(source: FormInFile, lineOf: LineOf): Form {
   const fields = parseParts(source.fields ?? [], 'fields', parseField, lineOf)
   const wizard = parseParts(source.wizard ?? [], 'wizard', parseWizardStep, lineOf)
   const base: FormBase = {
@@ -103,7 +126,7 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
 
 function limitsOf(
   { timeout, concurrency, notifications }: FormFile,
-  lineOf: (...keys: (string | number)[]) => number,
+  lineOf: LineOf,
 ): Pick<FormBase, 'timeoutMs' | 'concurrency' | 'notifications'> {
   try {
     return {
@@ -116,11 +139,11 @@ function limitsOf(
   }
 }
 
-function atLine(error: unknown, lineOf: (...keys: (string | number)[]) => number): unknown {
+function atLine(error: unknown, lineOf: LineOf): unknown {
   return error instanceof FieldProblem ? new YamlProblem(lineOf(error.key), error.reason) : error
 }
 
-function multistepOf(base: FormBase, source: FormFile, lineOf: (...keys: (string | number)[]) => number): Form {
+function multistepOf(base: FormBase, source: FormFile, lineOf: LineOf): Form {
   if (source.steps === undefined || source.steps.length === 0) {
     throw new YamlProblem(lineOf(source.steps ? 'steps' : 'name'), 'steps are needed in a form of type multistep')
   }
@@ -130,7 +153,7 @@ function multistepOf(base: FormBase, source: FormFile, lineOf: (...keys: (string
   return { ...base, type: 'multistep', steps, varsFiles }
 }
 
-function workflowOf(base: FormBase, source: FormFile, lineOf: (...keys: (string | number)[]) => number): Form {
+function workflowOf(base: FormBase, source: FormFile, lineOf: LineOf): Form {
   const { workflow, verbose = false, keepExtravars = false, allowJinjaInExtravars = false } = source
   if (workflow === undefined) throw new YamlProblem(lineOf('name'), 'workflow is needed in a form of type workflow')
   try {
@@ -146,7 +169,7 @@ function parseParts<InFile extends object, Part extends { readonly name: string 
   entries: readonly InFile[],
   key: string,
   parse: (entry: InFile) => Part,
-  lineOf: (...keys: (string | number)[]) => number,
+  lineOf: LineOf,
 ): Part[] {
   const seen = new Set<string>()
   return entries.map((entry, index) => {
