@@ -23,6 +23,28 @@ const FIELDS = {
   deep: { type: 'text', model: 'a.b' },
   conf: { type: 'yaml' },
   my_token: { type: 'text' },
+  'first name': { type: 'text' },
+  greeting: { type: 'expression', runLocal: true, expression: "'to ' + '$(first name)'", default: 'nobody' },
+  reply: { type: 'expression', runLocal: true, expression: "'from $(greeting)'" },
+  more: { type: 'text', dependencies: [{ name: 'size', values: ['large'] }] },
+  most: { type: 'local_out', expression: "'$(more)!'", required: false },
+  pick: { type: 'enum', runLocal: true, expression: "['a', '$(code)']", default: 'a' },
+  place: {
+    type: 'enum',
+    values: [
+      { id: 1, city: null },
+      { id: 2, city: 'ber' },
+    ],
+    multiple: true,
+  },
+  city: { type: 'local_out', expression: "['$(place.city)', $(place.gone)]", default: ['none'] },
+  hosts: {
+    type: 'table',
+    tableFields: [
+      { name: 'host name', required: true },
+      { name: 'cpus', type: 'number' },
+    ],
+  },
 }
 
 const FIELD_NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[]
@@ -50,7 +72,7 @@ const forms = fc
     type: some('ansible', 'ansible', 'multistep'),
     roles: some(['public'], ['public'], ['public'], ['nobody']),
     settings,
-    fields: fc.subarray(FIELD_NAMES, { maxLength: 5 }),
+    fields: fc.subarray(FIELD_NAMES, { maxLength: 7 }),
     limits: fc.record(
       {
         concurrency: fc.record({ group: some('one', 'two', 'three'), limit: some(1, 2), on: some('queue', 'refuse') }),
@@ -101,6 +123,18 @@ const VALUES: Readonly<Record<keyof typeof FIELDS, readonly [readonly unknown[],
   deep: [['x', 'sesame'], []],
   conf: [['a: 1', ''], ['a: [']],
   my_token: [['t'], ['********']],
+  'first name': [['ann', '', null], [['ann']]],
+  greeting: [['to ann'], ['to all']],
+  reply: [[''], ['from me']],
+  more: [['x', '', null], [7]],
+  most: [[''], ['x!']],
+  pick: [['a'], ['b', ['a']]],
+  place: [[[1], [1, 2], [], null], [[3]]],
+  city: [[''], ['x']],
+  hosts: [
+    [[{ 'host name': 'web1', cpus: '2' }], [], null],
+    [[{ cpus: 1 }], [{ 'host name': 'web1', cpus: 'two' }], 'web1'],
+  ],
 }
 
 const launches = fc.record({

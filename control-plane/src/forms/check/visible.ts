@@ -1,5 +1,5 @@
 import type { Dependency, Field } from '../fields/field.js'
-import { isPlainObject } from '../values/plain.js'
+import { inColumn } from '../values/choices.js'
 
 /** The facts about another field that a condition needs. */
 export interface DependencyTarget {
@@ -45,11 +45,9 @@ function targetOf(on: string, lookup: DependencyLookup): { target: DependencyTar
   return { target: lookup.target(on.slice(0, dot)), column: on.slice(dot + 1) }
 }
 
+/** A column is read as in a placeholder. Without one, a choice stands for its value column. */
 function comparedValues({ value, field }: DependencyTarget, column: string | null): unknown[] {
   const key = column ?? (field?.type === 'enum' && field.valueColumn !== '*' ? field.valueColumn : null)
-  const reduce = (one: unknown) => {
-    if (isPlainObject(one) && key !== null) return Object.hasOwn(one, key) ? one[key] : undefined
-    return column === null ? one : undefined
-  }
-  return Array.isArray(value) ? value.map(reduce) : [reduce(value)]
+  const compared = key === null ? value : inColumn(value, key)
+  return Array.isArray(compared) ? compared : [compared]
 }
