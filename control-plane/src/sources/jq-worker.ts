@@ -20,14 +20,26 @@ const DEFINITIONS = [
   'def fnRound: fnRound2;',
 ].join(' ')
 
-/** Functions of jq 1.7 that jq 1.8 no longer has. */
-const DROPPED = [
+/**
+ * Functions of older versions of jq that jq 1.8 no longer has, or that did more in jq 1.7: trimming left alone what is no
+ * text, `last` of nothing was null, and a limit below 0 was none.
+ */
+const OF_OLDER_JQ = [
   'def leaf_paths: paths(scalars);',
-  'def pow10: pow(10; .);',
+  'def pow10: exp10;',
   'def date: todate;',
   'def dateadd(u; n): . + n;',
   'def datesub(u; n): . - n;',
+  'def _cuts($x): type == "string" and ($x | type) == "string";',
+  'def ltrimstr($x): if _cuts($x) and startswith($x) then .[$x | length:] else . end;',
+  'def rtrimstr($x): if _cuts($x) and endswith($x) then .[:length - ($x | length)] else . end;',
+  'def last(f): reduce f as $x (null; $x);',
+  'def limit($n; f): if $n > 0 then label $full | foreach f as $x (0; . + 1; $x, if . >= $n then break $full else empty end)',
+  'elif $n == 0 then empty else f end;',
 ].join(' ')
+
+/** A filter that names one of them gets all of them. */
+const NAMES_OLDER = /(?<![.$\w])(?:(?:leaf_paths|pow10|date|dateadd|datesub|[lr]trimstr)\b|last\s*\(|limit\s*\()/
 
 const port = parentPort
 if (!port) throw new Error('this file is run as a worker')
@@ -57,8 +69,8 @@ async function run({ value, filter }: JqOrder): Promise<unknown> {
 function runRaw(jq: Awaited<ReturnType<typeof load>>, value: unknown, filter: string) {
   // A filter that names none of them stays as it is. So the positions in the error messages of jq are right.
   const own = /\bfn(?:2[KMG]B|Round[012]?)\b/.test(filter) ? `${DEFINITIONS} ` : ''
-  const dropped = /(?<![.$\w])(?:leaf_paths|pow10|date|dateadd|datesub)\b/.test(filter) ? `${DROPPED} ` : ''
-  const whole = `${own}${dropped}${filter}`
+  const older = NAMES_OLDER.test(filter) ? `${OF_OLDER_JQ} ` : ''
+  const whole = `${own}${older}${filter}`
   try {
     return jq.raw(JSON.stringify(value ?? null), whole, ['-c'])
   } catch (error) {

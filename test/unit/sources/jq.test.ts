@@ -45,6 +45,18 @@ test('functions that jq 1.8 dropped are there', async () => {
   )
 })
 
+test.each<[filter: string, value: unknown, result: unknown]>([
+  ['map(ltrimstr("a"))', ['ab', null, 1, ['a']], ['b', null, 1, ['a']]],
+  ['map(rtrimstr("ü"))', ['aü', '', {}], ['a', '', {}]],
+  ['ltrimstr(1), rtrimstr("")', 'a1', ['a1', 'a1']],
+  ['[last(.[])]', [], [null]],
+  ['last(.[]), last', [1, 2], [2, 2]],
+  ['[limit(-1; .[])], [limit(0; .[])], [limit(1; .[])]', [1, 2], [[1, 2], [], [1]]],
+])('%s gives what jq 1.7 gives', async (filter, value, result) => {
+  jq = started(timers, script)
+  await expect(jq.run(value, filter)).resolves.toEqual(result)
+})
+
 test('a thread that is never ready is given up, and a stop refuses what waits', async () => {
   const held = heldTimers()
   jq = started(held.timers, new URL('data:text/javascript,setInterval(() => undefined, 1000)'))
