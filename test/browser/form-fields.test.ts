@@ -50,6 +50,20 @@ fields:
   type: subform
   fields: [{name: door, label: Door, required: true}]
 `,
+  'table.yml': `name: Table
+type: ansible
+roles: [default]
+playbook: table.yml
+fields:
+  - {name: first name}
+  - {name: greeting, type: expression, label: Greeting, runLocal: true, expression: "'to $(first name)'", default: to all}
+  - name: hosts
+    type: table
+    label: Hosts
+    tableFields:
+      - {name: host name, required: true}
+      - {name: cpus, type: number, label: CPUs, maxValue: 8}
+`,
 }
 
 let product: Product
@@ -218,6 +232,31 @@ test('rows of a list are filled in by their form: added, judged field by field, 
       { who: 'Bob', age: 18, kind: 'member', club: 'chess', long: 6 },
       { who: 'Eve', kind: 'guest', long: 15, keys: [{ door: 'cellar' }] },
     ],
+  })
+  expect(await admin.faults()).toEqual([])
+})
+
+test('a table and names with blanks are filled in like any list and field', async () => {
+  await open('/forms/Table')
+  await page.getByText('to all').first().waitFor()
+  await page.getByLabel('first name').fill('Ann')
+  await page.getByText('to Ann').first().waitFor()
+  const hosts = page.getByRole('group', { name: 'Hosts' })
+  const row = (number: number) => hosts.getByRole('group', { name: `Row ${number}`, exact: true })
+  await hosts.getByRole('button', { name: 'Add a row' }).click()
+  await hosts.getByRole('button', { name: 'Add a row' }).click()
+  await row(2).getByLabel('host name').fill('web2')
+  await row(2).getByLabel('CPUs').fill('9')
+  await row(2).getByText('CPUs must be at most 8').waitFor()
+  await row(2).getByLabel('CPUs').fill('8')
+  await button('Launch').click()
+  await row(1).getByText('host name is required').waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  await hosts.getByRole('button', { name: 'Remove row 1' }).click()
+  expect(await launchedVariables()).toMatchObject({
+    'first name': 'Ann',
+    greeting: 'to Ann',
+    hosts: [{ 'host name': 'web2', cpus: 8 }],
   })
   expect(await admin.faults()).toEqual([])
 })

@@ -37,6 +37,14 @@ describe('job launch', () => {
     expect((await launch()).stderr).toBe('')
   })
 
+  it('takes names with blanks, and the rows of a list as JSON', async () => {
+    const rows = '{"disks": [{"kind": "ssd", "old name": "b"}]}'
+    expect((await launch('-e', 'first name=Ann Lee', '-e', rows)).code).toBe(0)
+    expect(service.seen.at(-1)?.body).toMatchObject({
+      rawFormData: { 'first name': 'Ann Lee', disks: [{ kind: 'ssd', 'old name': 'b' }] },
+    })
+  })
+
   it('takes values from a file, of which -e replaces one, and names of credentials', async () => {
     const path = join(person.home, 'values.yml')
     writeFileSync(path, 'size: S\nnote: a\n')
