@@ -14,7 +14,11 @@ roles: [default]
 playbook: ${playbook}
 fields: [{name: host, label: Host}]
 `
-const FORMS = { 'hold.yml': form('Hold', 'hold.yml'), 'plain.yml': form('Plain', 'plain.yml') }
+const FORMS = {
+  'hold.yml': form('Hold', 'hold.yml'),
+  'turns.yml': `${form('Turns', 'hold.yml')}concurrency: {group: turns}\n`,
+  'plain.yml': form('Plain', 'plain.yml'),
+}
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
   - {name: watchers, groups: [local/watchers], options: {showAllJobLogs: true}}
@@ -76,6 +80,35 @@ test('with the keyboard alone one aborts a job in the list, and is where one was
   await inMenu(id, 'Copy link').waitFor({ state: 'detached' })
   await expect.poll(() => opener(id).evaluate((one) => one.matches(':focus'))).toBe(true)
   expect(new URL(page.url()).pathname).toBe('/jobs')
+  expect(await admin.faults()).toEqual([])
+})
+
+test('a job that waits for a place is shown as queued with its turn, and has no duration', async () => {
+  const [first, second, third] = [
+    await product.launch('Turns'),
+    await product.launch('Turns'),
+    await product.launch('Turns'),
+  ]
+  await open('/jobs')
+  await rowOf(first)
+    .getByText(/Running$/)
+    .waitFor()
+  await rowOf(second).getByText('Queued 1st').waitFor()
+  await rowOf(third).getByText('Queued 2nd').waitFor()
+  const durations = page.locator('td:nth-child(6)')
+  expect(await rowOf(third).locator(durations).innerText()).toBe('–')
+  await page.getByRole('link', { name: 'Running', exact: true }).click()
+  await rowOf(third).waitFor({ state: 'detached' })
+  await rowOf(first).waitFor()
+  await page.getByRole('link', { name: 'Queued', exact: true }).click()
+  await rowOf(first).waitFor({ state: 'detached' })
+  await rowOf(third).waitFor()
+  await expectForEverybody(page)
+  await open(`/jobs/${third}`)
+  await page.getByText('Queued 2nd').waitFor()
+  await page.getByText('Waits for', { exact: true }).waitFor()
+  expect(await page.getByText('Duration', { exact: true }).count()).toBe(0)
+  for (const id of [third, second, first]) await product.admin.post(`/job/${id}/abort`, {})
   expect(await admin.faults()).toEqual([])
 })
 

@@ -330,6 +330,8 @@ export interface Job {
     name: string
   } | null
   can?: JobActions
+  /** When a runner took it for the first time; of a parent job, when it began with its steps. Null: it has not begun, or it ended before that. Its status is running already while it waits */
+  began?: string | null
   place?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
     since: string
@@ -814,6 +816,8 @@ export interface JobRecord {
     id: number
     name: string
   } | null
+  /** When a runner took it for the first time; of a parent job, when it began with its steps. Null: it has not begun, or it ended before that. Its status is running already while it waits */
+  began?: string | null
   place?: {
     state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
     since: string
@@ -1997,6 +2001,7 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   adopted_at: v.optional(v.nullable(v.string())),
   connected: v.optional(v.boolean()),
   schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
+  began: v.optional(v.nullable(v.string())),
   place: v.optional(
     v.nullable(
       v.looseObject({
@@ -2091,6 +2096,7 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   connected: v.optional(v.boolean()),
   schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
   can: v.optional(jobActionsSchema),
+  began: v.optional(v.nullable(v.string())),
   place: v.optional(
     v.nullable(
       v.looseObject({
@@ -3111,6 +3117,8 @@ export interface Operations {
       before?: number
       /** Only jobs with one of these, with commas: running,approve,success,failed,warning,aborted,rejected,abandoned */
       status?: string
+      /** true for only the jobs of status running that no runner has yet, false for all but these */
+      queued?: boolean
       /** Only jobs of the form with this name */
       form?: string
       /** Only jobs with this text in form, target, user, runner or reason, or with this number */
@@ -3128,7 +3136,7 @@ export interface Operations {
   ): Promise<JobList>
   /** One job with its output
    *
-   * With output=false the answer also has can, place, runs_on, estimate, history, stages, streams and integrity, which the page of a job shows. */
+   * With output=false the answer also has can, began, place, runs_on, estimate, history, stages, streams and integrity, which the page of a job shows. */
   getJob(
     request: {
       /** true for plain text, else HTML */
@@ -4010,6 +4018,7 @@ export const operations = {
       'waiting',
       'before',
       'status',
+      'queued',
       'form',
       'q',
       'parts',

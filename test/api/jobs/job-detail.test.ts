@@ -183,6 +183,33 @@ test('a list says only on request where its unfinished jobs are, and its tag cha
   expect([status, body.records]).toMatchObject([200, [{ id: second, place: { before: 0 } }]])
 })
 
+test('a job that waits is listed as queued, and begins when its runner takes it', async () => {
+  covers('endpoint.job-list-pages')
+  const { id: runner } = await addRunner(server, 'of the queue')
+  const form = 'queue'
+  const open = { form, status: 'running' as const, end_time: null, runner_id: runner, runner_name: 'of the queue' }
+  const ended = await putJob(server, { form })
+  const [first, second] = [
+    await putJob(server, { ...open, dispatch: 'queued' }),
+    await putJob(server, { ...open, dispatch: 'parked' }),
+  ]
+  const list = async (query: string) => {
+    const { body } = await server.call('GET', `/job?form=${form}&place=true&${query}`, { token: server.admin })
+    return (body.records as { id: number; began: string | null }[]).map(({ id, began }) => [id, began !== null])
+  }
+  expect(await list('queued=true')).toEqual([
+    [second, false],
+    [first, false],
+  ])
+  expect((await list('queued=false')).map(([id]) => id)).toEqual([ended])
+  await server.store.write('test.claim', (queries) => markClaimed(queries, first, 1, server.clock.now()))
+  expect(await list('status=running&queued=false')).toEqual([[first, true]])
+  expect(await list('status=running')).toEqual([
+    [second, false],
+    [first, true],
+  ])
+})
+
 test('a list is read page by page, and narrowed by status, form, text, parts and time', async () => {
   covers('endpoint.job-list-pages')
   const form = 'narrow'

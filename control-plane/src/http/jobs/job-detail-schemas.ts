@@ -76,6 +76,16 @@ const Estimate = Type.Object(
  */
 export const detailFields = {
   can: Type.Optional(Can),
+  began: Type.Optional(
+    nullable(
+      Type.String({
+        format: 'date-time',
+        description:
+          'When a runner took it for the first time; of a parent job, when it began with its steps. Null: it has not ' +
+          'begun, or it ended before that. Its status is running already while it waits',
+      }),
+    ),
+  ),
   place: Type.Optional(nullable(Place)),
   runs_on: Type.Optional(
     nullable(
@@ -163,7 +173,7 @@ export const detailFields = {
 }
 
 /**
- * The fields that `place=true` adds to the records of a list. Null: the job has ended, or it is not among the newest
- * ones.
+ * The fields that `place=true` adds to the records of a list. A place or an estimate is null when the job has ended, or
+ * is not among the newest ones.
  */
-export const listedFields = { place: detailFields.place, estimate: detailFields.estimate }
+export const listedFields = { began: detailFields.began, place: detailFields.place, estimate: detailFields.estimate }

@@ -27,6 +27,9 @@ export const ListQuery = Type.Object({
   status: Type.Optional(
     Type.String({ description: `Only jobs with one of these, with commas: ${JOB_STATUSES.join()}` }),
   ),
+  queued: Type.Optional(
+    booleanText('true for only the jobs of status running that no runner has yet, false for all but these'),
+  ),
   ...FIELD_FILTERS,
   q: Type.Optional(
     Type.String({
@@ -43,7 +46,7 @@ export const ListQuery = Type.Object({
 
 /** The filters of a query. @throws InvalidInputError that names the parameter */
 export function listRequestOf(query: Static<typeof ListQuery>): ListRequest {
-  const { records, user, user_type: userType, runner, waiting, before, status, q, parts, from, to } = query
+  const { records, user, user_type: userType, runner, waiting, before, status, queued, q, parts, from, to } = query
   return {
     records,
     waiting: waiting === 'true',
@@ -53,6 +56,7 @@ export function listRequestOf(query: Static<typeof ListQuery>): ListRequest {
       values: Object.fromEntries(FILTER_NAMES.map((name) => [name, query[name]])),
       before: before === undefined ? undefined : wholeNumberOf(before, 'before'),
       statuses: status === undefined ? undefined : statusesOf(status),
+      queued: queued === undefined ? undefined : queued === 'true',
       text: q === '' ? undefined : q,
       parts: parts === 'false' ? false : undefined,
       startedFrom: timeOf(from, 'from'),

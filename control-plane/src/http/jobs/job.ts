@@ -133,7 +133,7 @@ function jobReadRoutes({
             output: Type.Optional(booleanText('false leaves the output out: it is then empty')),
           }),
           description:
-            'With output=false the answer also has can, place, runs_on, estimate, history, stages, streams and integrity, ' +
+            'With output=false the answer also has can, began, place, runs_on, estimate, history, stages, streams and integrity, ' +
             'which the page of a job shows.',
           response: answers(streamed(Job), 400, 403, 404),
         },

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../auth/sessions/caller.js'
 import { writtenRecords } from '../../ground/written-records.js'
+import { findBeginnings } from '../../store/jobs/job-stages.js'
 import { findJob } from '../../store/jobs/jobs.js'
+import { isoTime } from '../../time/clock.js'
 import { type JobPage, type ListRequest, MAX_TAGGED, readRecords, recordsTag } from '../read/reading.js'
 import { isFinalStatus, jobStatusOf } from '../record/status.js'
 import { type JobDetailDependencies, shownEstimate } from './detail.js'
@@ -16,7 +18,7 @@ const MAX_PLACES = 20
 type Dependencies = Pick<JobDetailDependencies, 'reading' | 'courses' | 'estimates' | 'clock'>
 
 /**
- * The jobs that the caller may see, newest first. For the newest of them that have not ended the list also says where
+ * The jobs that the caller may see, newest first, each with the time when it began. For the newest of them that have not ended the list also says where
  * they are, and how much time is left.
  */
 export async function readJobsWithPlaces(
@@ -29,8 +31,16 @@ export async function readJobsWithPlaces(
   const open = records.filter(({ status }) => !isFinalStatus(status)).slice(0, MAX_PLACES)
   const places = new Map<number, Awaited<ReturnType<typeof whereIs>>>()
   for (const { id } of open) places.set(id, await whereIs(dependencies, id))
-  const placed = records.map((record) => ({ ...record, ...(places.get(record.id) ?? { place: null, estimate: null }) }))
-  const mark = createHash('sha256').update(JSON.stringify([...places].map(unmoving)))
+  const began = await findBeginnings(
+    dependencies.reading.queries,
+    records.map(({ id }) => id),
+  )
+  const placed = records.map((record) => ({
+    ...record,
+    began: isoTime(began.get(record.id) ?? null),
+    ...(places.get(record.id) ?? { place: null, estimate: null }),
+  }))
+  const mark = createHash('sha256').update(JSON.stringify([[...places].map(unmoving), [...began]]))
   const portions = [writtenRecords(placed)]
   if (records.length > MAX_TAGGED) return { portions, next, tag: null }
   return { portions, next, tag: mark.update(recordsTag([writtenRecords(records)])).digest('base64url') }

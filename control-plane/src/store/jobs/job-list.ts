@@ -25,6 +25,8 @@ export interface JobFilter {
   readonly before?: number | undefined
   /** Only jobs with one of these statuses. */
   readonly statuses?: readonly JobStatus[] | undefined
+  /** True: only jobs that are to run and that no runner has yet. False: all but these. */
+  readonly queued?: boolean | undefined
   /** Only jobs with these values of fields. */
   readonly values?: { readonly [Name in FilterName]?: string | undefined }
   /** Only jobs that have this text in a field that is searched, or as their number. */
@@ -52,10 +54,16 @@ export async function listJobs(queries: Queries, filter: JobFilter, limit: numbe
 
 /** Applies a filter to a query. It does not check who may see the jobs. */
 export function narrowed(query: JobQuery, filter: JobFilter): JobQuery {
-  const { before, statuses, values = {}, text, parts, startedFrom, startedBefore } = filter
+  const { before, statuses, queued, values = {}, text, parts, startedFrom, startedBefore } = filter
   let rest = query
   if (before !== undefined) rest = rest.where('id', '<', before)
   if (statuses) rest = rest.where('status', 'in', statuses)
+  if (queued !== undefined) {
+    rest = rest.where((job) => {
+      const isQueued = job.and([job('status', '=', 'running'), job('dispatch', 'in', ['parked', 'queued', 'offered'])])
+      return queued ? isQueued : job.not(isQueued)
+    })
+  }
   for (const name of Object.keys(JOB_FILTERS) as FilterName[]) {
     const value = values[name]
     if (value !== undefined) rest = rest.where(JOB_FILTERS[name].column, '=', value)

@@ -58,6 +58,31 @@ export async function noteAbsence(queries: Queries, runnerId: number, since: num
   await queries.insertInto('job_stage').values(rows).execute()
 }
 
+/** Ids in one query. A database takes only so many values at once. */
+const IDS_PER_READ = 1000
+
+/**
+ * When a runner took each of these jobs for the first time, or when a parent job began with its steps, in milliseconds
+ * since the epoch. A job that has not begun, or never did, is left out.
+ */
+export async function findBeginnings(
+  queries: Queries,
+  jobIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const began = new Map<number, number>()
+  for (let from = 0; from < jobIds.length; from += IDS_PER_READ) {
+    const rows = await queries
+      .selectFrom('job_stage')
+      .select((stage) => ['job_id', stage.fn.min('since').as('since')])
+      .where('job_id', 'in', jobIds.slice(from, from + IDS_PER_READ))
+      .where('state', 'in', ['claimed', 'running'])
+      .groupBy('job_id')
+      .execute()
+    for (const { job_id: id, since } of rows) began.set(id, Number(since))
+  }
+  return began
+}
+
 /** The stages of a job, in the order in which they were stored. */
 export async function findStages(queries: Queries, jobId: number): Promise<JobStageRow[]> {
   const rows = await queries

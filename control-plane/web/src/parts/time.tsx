@@ -1,3 +1,4 @@
+import type { JobRecord } from '@holdfast/client'
 import { computed, signal } from '@preact/signals'
 import { keptChoice } from '../live/kept.js'
 import { words } from '../words/en.js'
@@ -80,6 +81,16 @@ export function Time({ at }: { readonly at: string | null }) {
       {timeText(at)}
     </time>
   )
+}
+
+/** How long a job runs or ran, from the moment when its runner took it. A job that has not begun has no duration. */
+export function JobDuration({
+  job: { status, start, end, began },
+}: {
+  readonly job: Pick<JobRecord, 'status' | 'start' | 'end' | 'began'>
+}) {
+  if (began === null) return <>{words.none}</>
+  return <Duration start={began ?? start} end={status === 'running' || status === 'approve' ? null : end} />
 }
 
 /** How long something took, or takes until now. */

@@ -61,6 +61,7 @@ export const words = {
   announcement: 'Announcement',
 
   status: {
+    queued: 'Queued',
     running: 'Running',
     approve: 'Waiting for approval',
     success: 'Successful',
@@ -119,6 +120,8 @@ export const words = {
     emptyAction: 'Launch a form',
     emptyFiltered: 'No job fits these filters.',
     more: 'Show older jobs',
+    kinds: 'Kinds of jobs',
+    all: 'All',
     arrived: (count: number) => many(count, 'new job', 'new jobs'),
     part: (id: number) => `part of job ${id}`,
   },
@@ -139,6 +142,7 @@ export const words = {
     start: 'Start',
     end: 'End',
     duration: 'Duration',
+    waited: 'Waits for',
     now: 'Now',
     left: 'Time left',
     parent: 'Part of',

@@ -2,14 +2,13 @@ import type { Job } from '@holdfast/client'
 import { addressOf } from '../../live/address.js'
 import { Fact } from '../../parts/fact.js'
 import { Left, Place } from '../../parts/place.js'
-import { Badge } from '../../parts/status.js'
-import { Duration, Time, bytesText } from '../../parts/time.js'
+import { Badge, isQueued } from '../../parts/status.js'
+import { Duration, JobDuration, Time, bytesText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 
 /** Who, where, when, and where the job is now. */
 export function JobFacts({ job }: { readonly job: Job }) {
-  const isOpen = job.status === 'running' || job.status === 'approve'
   const { integrity, streams } = job
   return (
     <dl class="facts">
@@ -23,9 +22,16 @@ export function JobFacts({ job }: { readonly job: Job }) {
           <Time at={job.end} />
         </Fact>
       )}
-      <Fact name={words.job.duration}>
-        <Duration start={job.start} end={isOpen ? null : job.end} />
-      </Fact>
+      {job.began !== null && (
+        <Fact name={words.job.duration}>
+          <JobDuration job={job} />
+        </Fact>
+      )}
+      {isQueued(job) && (
+        <Fact name={words.job.waited}>
+          <Duration start={job.start} end={null} />
+        </Fact>
+      )}
       {job.parent_id !== null && (
         <Fact name={words.job.parent}>
           <a href={addressOf(`/jobs/${job.parent_id}`)}>{words.job.title(job.parent_id)}</a>

@@ -8,7 +8,7 @@ import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, PageTitle } from '../../parts/content.js'
 import { SafeHtml } from '../../parts/safe-html.js'
-import { Status } from '../../parts/status.js'
+import { JobStatus } from '../../parts/status.js'
 import { localText, timeText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
@@ -50,7 +50,7 @@ export function JobPage() {
           <Fragment key={job.run_id}>
             <PageTitle text={words.job.title(id)}>
               <span class="subject">{job.target}</span>
-              <Status status={job.status} />
+              <JobStatus job={job} />
               <JobButtons job={job} />
             </PageTitle>
             {job.status_reason !== null && <p class="reason-line">{localText(job.status_reason)}</p>}

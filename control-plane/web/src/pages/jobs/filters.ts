@@ -23,3 +23,9 @@ export function queryOf(filters: JobFilters): string {
   if (filters.parts) query.set('parts', 'true')
   return query.toString()
 }
+
+/** The filters as the interface takes them. There a job that is queued has the status `running`, too. */
+export function queriedOf({ status, ...others }: JobFilters) {
+  if (status === 'queued') return { ...others, queued: true }
+  return status === 'running' ? { ...others, status, queued: false } : { ...others, status }
+}

@@ -8,17 +8,20 @@ import { api } from '../../live/api.js'
 import { unlessUnchanged } from '../../live/unchanged.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { Left, Place } from '../../parts/place.js'
-import { Status } from '../../parts/status.js'
+import { JobStatus } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
-import { Duration, Time, localText } from '../../parts/time.js'
+import { JobDuration, Time, localText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 import { Arrivals, useArrivals } from './arrivals.js'
-import { type JobFilters, filtersOf, queryOf } from './filters.js'
+import { type JobFilters, filtersOf, queriedOf, queryOf } from './filters.js'
 import { RowMenu } from './row-menu.js'
 
 /** Rows at first, and how many more a press of the button brings. */
 const ROWS = 100
+
+/** The tabs above the list; undefined is all jobs. */
+const KINDS = [undefined, 'queued', 'running', 'approve', 'failed'] as const
 
 /** The list of jobs, newest first. Its filters stand in the address. */
 export function JobsPage() {
@@ -28,7 +31,7 @@ export function JobsPage() {
   const key = queryOf(filters)
   const answer = useAnswer(`jobs?${key}&${rows}`, ['jobs'], (signal) =>
     api.listJobs(
-      { ...filters, parts: filters.parts ?? false, records: rows, place: true },
+      { ...queriedOf(filters), parts: filters.parts ?? false, records: rows, place: true },
       { signal, fetch: unlessUnchanged },
     ),
   )
@@ -44,6 +47,7 @@ export function JobsPage() {
           {words.jobs.emptyAction}
         </a>
       </PageTitle>
+      <Kinds filters={filters} />
       <Filters filters={filters} change={change} />
       <Content answer={answer}>
         {({ records }) =>
@@ -64,6 +68,26 @@ export function JobsPage() {
         }
       </Content>
     </>
+  )
+}
+
+/** One press for the jobs that people look for most. The other filters stay. */
+function Kinds({ filters }: { readonly filters: JobFilters }) {
+  return (
+    <nav class="tabs" aria-label={words.jobs.kinds}>
+      {KINDS.map((status) => {
+        const query = queryOf({ ...filters, status })
+        return (
+          <a
+            key={status}
+            href={`${addressOf('/jobs')}${query === '' ? '' : `?${query}`}`}
+            aria-current={status === filters.status ? 'page' : undefined}
+          >
+            {status === undefined ? words.jobs.all : words.status[status]}
+          </a>
+        )
+      })}
+    </nav>
   )
 }
 
@@ -145,14 +169,13 @@ function JobTable({ jobs }: { readonly jobs: readonly JobRecord[] }) {
 }
 
 function JobRow({ job }: { readonly job: JobRecord }) {
-  const isOpen = job.status === 'running' || job.status === 'approve'
   return (
     <tr class={job.parent_id === null ? undefined : 'part'}>
       <td class="number">
         <a href={addressOf(`/jobs/${job.id}`)}>{job.id}</a>
       </td>
       <td>
-        <Status status={job.status} />
+        <JobStatus job={job} />
         {job.status_reason !== null && <span class="soft reason">{localText(job.status_reason)}</span>}
       </td>
       <td class="target">
@@ -166,7 +189,7 @@ function JobRow({ job }: { readonly job: JobRecord }) {
         <Time at={job.start} />
       </td>
       <td>
-        <Duration start={job.start} end={isOpen ? null : job.end} />
+        <JobDuration job={job} />
       </td>
       <td class="runner">{job.runner ?? words.none}</td>
       <td class="now">

@@ -5,9 +5,9 @@ import { api } from '../../live/api.js'
 import { unlessUnchanged } from '../../live/unchanged.js'
 import { Content } from '../../parts/content.js'
 import { Place } from '../../parts/place.js'
-import { Status } from '../../parts/status.js'
+import { JobStatus } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
-import { Duration, Time } from '../../parts/time.js'
+import { JobDuration, Time } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { runnerWords } from '../../words/en-runners.js'
 import { words } from '../../words/en.js'
@@ -73,7 +73,7 @@ function JobRow({ job }: { readonly job: JobRecord }) {
         <a href={addressOf(`/jobs/${job.id}`)}>{job.id}</a>
       </td>
       <td>
-        <Status status={job.status} />
+        <JobStatus job={job} />
       </td>
       <td>{job.target}</td>
       <td>{userName(job.user, job.user_type)}</td>
@@ -81,7 +81,7 @@ function JobRow({ job }: { readonly job: JobRecord }) {
         <Time at={job.start} />
       </td>
       <td>
-        <Duration start={job.start} end={job.status === 'running' ? null : job.end} />
+        <JobDuration job={job} />
       </td>
       <td class="now">{job.place && <Place place={job.place} />}</td>
     </tr>
