@@ -4,6 +4,8 @@ import { durationText, timeText } from './time.js'
 
 /** Hosts of a task that are named; of the others the number is said. */
 const HOSTS_NAMED = 3
+/** Tasks that are named; of the others the number is said. */
+const TASKS_NAMED = 2
 
 /** Where a job is now, in words. What its status and its runner say already is left out. */
 export function Place({ place }: { readonly place: NonNullable<Job['place']> }) {
@@ -20,13 +22,16 @@ export function Place({ place }: { readonly place: NonNullable<Job['place']> }) 
     ...(before !== null && before > 0 ? [words.place.before(before)] : []),
     ...(until === null ? [] : [words.place.until(timeText(until))]),
     ...(runner && !runner.online && runner.last_seen !== null ? [words.place.seen(timeText(runner.last_seen))] : []),
-    ...tasks.map(({ task, hosts, count }) =>
-      words.place.task(
-        task ?? words.none,
-        hosts.slice(0, HOSTS_NAMED).join(', '),
-        Math.max(0, count - Math.min(hosts.length, HOSTS_NAMED)),
+    ...tasks
+      .slice(0, TASKS_NAMED)
+      .map(({ task, hosts, count }) =>
+        words.place.task(
+          task ?? words.none,
+          hosts.slice(0, HOSTS_NAMED).join(', '),
+          Math.max(0, count - Math.min(hosts.length, HOSTS_NAMED)),
+        ),
       ),
-    ),
+    ...(tasks.length > TASKS_NAMED ? [words.place.moreTasks(tasks.length - TASKS_NAMED)] : []),
   ]
   return <>{parts.join(' · ')}</>
 }
@@ -34,7 +39,8 @@ export function Place({ place }: { readonly place: NonNullable<Job['place']> }) 
 /** A bar for what is done, and in words what is left. */
 export function Left({ estimate }: { readonly estimate: NonNullable<Job['estimate']> }) {
   const { progress, left_seconds: left, shortest_seconds: shortest, longest_seconds: longest, runs } = estimate
-  const spread = shortest === longest ? '' : words.left.spread(roughText(shortest), roughText(longest))
+  const spread =
+    roughText(shortest) === roughText(longest) ? '' : words.left.spread(roughText(shortest), roughText(longest))
   const text = longest === 0 ? words.left.longer : words.left.about(roughText(left), spread)
   return (
     <span title={words.left.runs(runs)}>

@@ -40,7 +40,11 @@ export const words = {
   offline: (time: string) => `Not connected since ${time}. What you see is from then.`,
   newer: (version: string) => `The control plane is now release ${version}.`,
   reload: 'Reload the page',
-  notFound: { title: 'There is no such page', text: 'The address may be mistyped, or the page was moved.' },
+  notFound: {
+    title: 'There is no such page',
+    text: 'The address may be mistyped, or the page was moved.',
+    to: 'Go to',
+  },
 
   signIn: {
     title: 'Sign in',
@@ -85,6 +89,7 @@ export const words = {
       `for a place in the group ${name}, of which ${many(limit, 'job', 'jobs')} may run at once${jobs === '' ? '' : ` (now ${jobs})`}`,
     until: (time: string) => `it is given up at ${time} at the earliest`,
     task: (task: string, hosts: string, more: number) => `${task} on ${hosts}${more > 0 ? ` and ${more} more` : ''}`,
+    moreTasks: (count: number) => many(count, 'more task', 'more tasks'),
     seen: (time: string) => `heard last at ${time}`,
   },
   left: {
