@@ -199,6 +199,23 @@ test('the values of a job are copied as JSON and as YAML', async () => {
   expect(await admin.faults()).toEqual([])
 })
 
+test('who is no admin, or mistyped an address, reads that, with links to pages that are there', async () => {
+  const wanda = await newPerson(browser, product.address)
+  await open('/users', wanda.page)
+  await signInOn(wanda.page, 'wanda', ADMIN_PASSWORD)
+  await wanda.page.getByRole('heading', { name: 'Users' }).waitFor()
+  await wanda.page.getByText('You may not see this').waitFor()
+  const links = wanda.page.getByRole('main').getByRole('link')
+  expect(await links.count()).toBe(0)
+  await open('/nowhere/at/all', wanda.page)
+  await wanda.page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+  expect(await links.allInnerTexts()).toEqual(['Jobs', 'Forms', 'Approvals'])
+  await expectForEverybody(wanda.page)
+  await links.getByText('Jobs').click()
+  await wanda.page.getByRole('heading', { name: 'Jobs' }).waitFor()
+  await wanda.close()
+})
+
 test('the menu of a job is for everybody, also on small screens', async () => {
   const { records } = await product.admin.get<{ records: { id: number }[] }>('/job')
   const id = records[0]?.id ?? 0

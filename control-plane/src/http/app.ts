@@ -35,7 +35,7 @@ import { type HttpMeters, registerHttpMeters } from './route/meters.js'
 import { takeConnectionTurns } from './server/connection-turns.js'
 import { compileSchemasLate } from './server/late-schemas.js'
 import type { PageFiles } from './pages/page-files.js'
-import { pageRoutes } from './pages/pages.js'
+import { pageRoutes, sendUnknownPage } from './pages/pages.js'
 import { API_PREFIX, prefixOf } from './route/paths.js'
 import { keepPeerAddresses } from './server/peer-addresses.js'
 import { endUnreadAnswers } from './server/unread-answers.js'
@@ -109,7 +109,7 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   })
   registerForwarded(app, { trusted: deps.trustProxy, isTls: deps.tls !== null || deps.isPublicTls })
   registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH, turns)
-  registerEveryRequest(app, knownPaths)
+  registerEveryRequest(app, knownPaths, deps)
   refuseExpectations(app)
   refuseTunnels(app)
   endUnusedConnections(app, deps.tls !== null)
@@ -169,7 +169,13 @@ function requestIdOf(request: IncomingMessage): string {
  * The work for every request, also for unknown paths: its id, the answer while the service stops, and its line in the
  * log.
  */
-function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): void {
+function registerEveryRequest(
+  app: FastifyInstance,
+  knownPaths: KnownPaths,
+  { pages, baseUrl }: Pick<AppDependencies, 'pages' | 'baseUrl'>,
+): void {
+  const api = `${prefixOf(baseUrl)}/api/`
+  const assets = `${prefixOf(baseUrl)}/assets/`
   let closing = false
   app.addHook('preClose', async () => {
     closing = true
@@ -183,7 +189,12 @@ function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): voi
       throw new InvalidInputError('host_missing', 'The header Host is missing')
     }
     // Answered here, before any body is read.
-    if (request.is404) return answerWithoutRoute(request, reply, knownPaths)
+    if (request.is404) {
+      const isOfPrograms = request.url.startsWith(api) || request.url.startsWith(assets)
+      const page =
+        isOfPrograms || knownPaths.methodsOf(pathOf(request)).length > 0 ? null : sendUnknownPage(pages, request, reply)
+      return page ?? answerWithoutRoute(request, reply, knownPaths)
+    }
   })
   app.addHook('onResponse', async (request, reply) => {
     const level = request.routeOptions.config.duringStop ? 'debug' : 'info'
@@ -199,9 +210,11 @@ function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): voi
   })
 }
 
+const pathOf = ({ url }: FastifyRequest) => url.split('?', 1)[0] ?? ''
+
 /** For a path that exists with other methods, the answer names them. @throws NotFoundError, WrongMethodError */
 function answerWithoutRoute(request: FastifyRequest, reply: FastifyReply, knownPaths: KnownPaths): unknown {
-  const methods = knownPaths.methodsOf(request.url.split('?', 1)[0] ?? '')
+  const methods = knownPaths.methodsOf(pathOf(request))
   if (methods.length === 0) throw unknownRoute()
   void reply.header('allow', [...methods, 'OPTIONS'].join(', '))
   if (request.method !== 'OPTIONS') throw new WrongMethodError(request.method, methods)

@@ -44,6 +44,11 @@ function NotFound() {
     <>
       <PageTitle text={words.notFound.title} />
       <p>{words.notFound.text}</p>
+      <p>
+        {words.notFound.to} <a href={addressOf(PAGES.jobs)}>{words.nav.jobs}</a>,{' '}
+        <a href={addressOf(PAGES.forms)}>{words.nav.forms}</a>,{' '}
+        <a href={addressOf(PAGES.approvals)}>{words.nav.approvals}</a>
+      </p>
     </>
   )
 }

@@ -108,7 +108,23 @@ describe('the pages', () => {
     }
   })
 
-  test.each(['/nowhere', '/assets/main.js', '/assets/', '/api/v2/nowhere', '/jobs/1/2/3', '/index.html'])(
+  test.each(['/nowhere', '/jobs/1/2/3', '/index.html?to=/jobs'])(
+    'a browser at an unknown path gets a page, and a program gets JSON: %s',
+    async (path) => {
+      const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+      const page = await get(path, { accept })
+      expect([page.status, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+      expect(page.bytes.toString()).toContain('data-base="/jobs-of-us"')
+      expect(page.headers).toMatchObject({ 'x-frame-options': 'DENY', 'cache-control': 'no-store' })
+      expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+      for (const other of ['*/*', 'application/json, text/html;q=0.5']) {
+        const answer = await get(path, { accept: other })
+        expect([answer.status, JSON.parse(answer.bytes.toString())]).toMatchObject([404, { code: 'unknown_route' }])
+      }
+    },
+  )
+
+  test.each(['/assets/main.js', '/assets/', '/api/v2/nowhere', '/api/nowhere'])(
     'an unknown path stays a JSON answer with the same headers: %s',
     async (path) => {
       const answer = await get(path, { accept: 'text/html' })

@@ -48,6 +48,14 @@ export function pageRoutes(pages: PageFiles): FastifyPluginAsync {
   }
 }
 
+/** Where people go who mistyped an address: the same page, which says so. Programs that want JSON get the error. */
+export function sendUnknownPage(pages: PageFiles | null, request: FastifyRequest, reply: FastifyReply) {
+  const [page] = pages?.documents ?? []
+  const wantsPage = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(request.headers.accept ?? '')
+  if (!page || !wantsPage || (request.method !== 'GET' && request.method !== 'HEAD')) return null
+  return reply.code(404).headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(page.html)
+}
+
 function sendPage({ html, etag }: PageDocument, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.headers({ ...PAGE_HEADERS, 'cache-control': 'no-cache', etag })
   if (request.headers['if-none-match'] === etag) return reply.code(304).send()

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { addressOf } from '../../live/address.js'
+import { session } from '../../live/session.js'
 import { PageTitle } from '../../parts/content.js'
 import { adminWords } from '../../words/en-admin.js'
 
@@ -15,20 +16,24 @@ const LINKS = [
 /** The frame around each page for admins: its name, and the links to the other ones. */
 export function AdminFrame({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   const { path } = useLocation()
+  const { value: who } = session
+  const isAdmin = who.state === 'in' && who.user.roles.includes('admin')
   return (
     <>
       <PageTitle text={title} />
-      <nav class="tabs" aria-label={adminWords.pages}>
-        {LINKS.map((link) => (
-          <a
-            key={link.path}
-            href={addressOf(link.path)}
-            aria-current={path.startsWith(addressOf(link.path)) ? 'page' : undefined}
-          >
-            {link.text}
-          </a>
-        ))}
-      </nav>
+      {isAdmin && (
+        <nav class="tabs" aria-label={adminWords.pages}>
+          {LINKS.map((link) => (
+            <a
+              key={link.path}
+              href={addressOf(link.path)}
+              aria-current={path.startsWith(addressOf(link.path)) ? 'page' : undefined}
+            >
+              {link.text}
+            </a>
+          ))}
+        </nav>
+      )}
       {children}
     </>
   )
