@@ -173,7 +173,7 @@ test('a file that is refused, or does not arrive, is said at its field, and goes
   const refusal = { error: 'The file is larger than 1 GB', code: 'upload_too_large' }
   await page.route(/job\/upload$/, (route) => route.fulfill({ status: 413, json: refusal }))
   await input.setInputFiles(file('large.bin', Buffer.from('as if it were large')))
-  await page.getByText('The file is larger than 1 GB').waitFor()
+  await page.getByText('The file is larger than an upload may be.').waitFor()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
 
   await slowDown(100_000)

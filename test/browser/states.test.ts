@@ -97,7 +97,7 @@ test('what did not work is said as such, and not as a page that could not be loa
   await page.getByLabel('Password').fill('another password')
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   const said = page.getByRole('alert')
-  await said.getByText('Wrong username or password').waitFor()
+  await said.getByText('The username or the password is wrong.').waitFor()
   expect(await said.getByText('That did not work').count()).toBe(1)
   await signInOn(page, 'admin', ADMIN_PASSWORD)
 })
@@ -122,7 +122,7 @@ test('what changed while a job waited is approved only by a second button that s
 
   writeFileSync(join(product.folder, 'persistent/playbooks/ask.yml'), '- hosts: all\n')
   await approve.click()
-  await page.getByRole('alert').getByText('Changed: the playbook folder').waitFor()
+  await page.getByRole('alert').getByText('This has changed: the playbook folder.').waitFor()
   await page.getByRole('button', { name: 'Approve what is there now' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Approve what is there now' }).click()
   await page.getByText(/^Approved by admin,/).waitFor()

@@ -60,7 +60,7 @@ function toContent() {
 
 function Pages() {
   const { value } = session
-  if (value.state === 'in' && value.user.passwordMustChange) return <MePage />
+  if ('user' in value && value.user.passwordMustChange) return <MePage />
   return (
     <Router onRouteChange={toContent}>
       <Route path={addressOf(PAGES.start)} component={Start} />

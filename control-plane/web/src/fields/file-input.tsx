@@ -1,6 +1,7 @@
 import type { Upload } from '@holdfast/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../live/api.js'
+import { whenSignedIn } from '../live/signed-in.js'
 import { sentWithProgress } from '../live/upload.js'
 import { sentenceOf } from '../parts/failure.js'
 import { bytesText } from '../parts/time.js'
@@ -58,7 +59,8 @@ export function FileInput({
       if (!signal.aborted) setState({ kind: 'up', file, sent, all })
     }
     try {
-      const stored = await api.uploadFile({ body }, { signal, fetch: sentWithProgress(tell) })
+      const send = { signal, fetch: sentWithProgress(tell) }
+      const stored = await whenSignedIn(() => api.uploadFile({ body }, send), signal)
       if (signal.aborted) return
       latest.current(stored)
       setState({ kind: 'done', name: file.name, size: file.size })

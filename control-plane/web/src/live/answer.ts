@@ -1,7 +1,6 @@
-import { RefusedError } from '@holdfast/client'
 import { useEffect, useState } from 'preact/hooks'
 import { type Change, onChange } from './live.js'
-import { noteOver } from './session.js'
+import { whenSignedIn } from './signed-in.js'
 
 /** The answer that a page shows. It may be an older one, while a newer one is on its way or has failed. */
 export interface Answer<Value> {
@@ -66,7 +65,7 @@ export function useAnswer<Value>(
   useEffect(() => {
     const stop = new AbortController()
     setState((before) => (before.key === key ? { ...before, isLoading: true } : startOf<Value>(key)))
-    ;(takeEarly<Value>(key) ?? read(stop.signal)).then(
+    whenSignedIn(() => takeEarly<Value>(key) ?? read(stop.signal), stop.signal).then(
       (value) => {
         if (stop.signal.aborted) return
         keep(key, value)
@@ -74,7 +73,6 @@ export function useAnswer<Value>(
       },
       (error: unknown) => {
         if (stop.signal.aborted) return
-        if (error instanceof RefusedError && error.status === 401) noteOver()
         setState((before) => ({ ...before, error: error as Error, isLoading: false }))
       },
     )

@@ -1,7 +1,9 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { told } from '../live/action.js'
 import { addressOf } from '../live/address.js'
 import { api } from '../live/api.js'
 import type { LineEvent } from '../live/line-events.js'
+import { whenSignedIn } from '../live/signed-in.js'
 import { copyText } from '../parts/copy-button.js'
 import { timeText } from '../parts/time.js'
 import { moreWords as text } from '../words/en-log-more.js'
@@ -39,7 +41,9 @@ export function LineMenu({ jobId, session, line, event, say, onEvent, onClose }:
   function choose(act: () => Promise<void> | void) {
     return () => {
       menu.current?.hidePopover()
-      Promise.resolve(act()).catch((error: unknown) => say((error as Error).message))
+      whenSignedIn(async () => act()).catch((error: unknown) => {
+        told.value = { kind: 'failed', error: error as Error }
+      })
     }
   }
 

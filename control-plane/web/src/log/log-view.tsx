@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { outputOf } from '../live/job-output.js'
 import { hasLetterKeys } from '../live/letter-keys.js'
 import type { OutputSource } from '../live/output-source.js'
+import { sentenceOf as wordsOf } from '../parts/failure.js'
 import { timeText } from '../parts/time.js'
 import { words } from '../words/en.js'
 import type { ExtraParts, LogViewProps, MoreActions } from './extras-props.js'
@@ -170,7 +171,7 @@ function LogStatus({
 }
 
 function sentenceOf({ state, lines, bytes }: LogNews, isPart: boolean): string {
-  if (state.kind === 'refused') return state.error.message
+  if (state.kind === 'refused') return wordsOf(state.error)
   if (state.kind === 'cut') return text.cut(timeText(state.since))
   if (bytes === 0 && !isPart) return state.kind === 'ended' ? text.emptyEnded : text.empty
   return `${text.lines(lines)} · ${state.kind === 'ended' ? text.ended : text.reading}`

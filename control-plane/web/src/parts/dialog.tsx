@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useAction } from '../live/action.js'
 import { words } from '../words/en.js'
 import { Failure } from './failure.js'
 
@@ -55,34 +56,35 @@ export function focusAgain(before: Element | null): void {
 export function ActionButton({
   text,
   act,
+  receipt,
+  explained,
   ask,
   tone = 'plain',
   disabledBecause = null,
 }: {
   readonly text: string
   readonly act: () => Promise<void>
+  /** What is said when it was done; null: the page shows it by itself. */
+  readonly receipt: string | null
+  /** Takes an error, and says whether the page shows it in another way. */
+  readonly explained?: (error: Error) => boolean
   readonly ask?: { readonly title: string; readonly text: string }
   readonly tone?: 'plain' | 'main' | 'danger'
   /** Why nobody can press it now; null: they can. */
   readonly disabledBecause?: string | null
 }) {
   const [isAsking, setAsking] = useState(false)
-  const [isBusy, setBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
+  const { isBusy, error, go: begin } = useAction()
   const id = useId()
-
-  async function go() {
-    setBusy(true)
-    setError(null)
-    try {
-      await act()
-      setAsking(false)
-    } catch (failure) {
-      setError(failure as Error)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const go = () =>
+    begin(
+      async () => {
+        await act()
+        setAsking(false)
+      },
+      receipt,
+      explained,
+    )
 
   return (
     <>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useAction } from '../live/action.js'
 import { Failure } from './failure.js'
 
 /**
@@ -10,7 +10,7 @@ export function EntryForm({
   label,
   submit,
   send,
-  done,
+  receipt,
   isCleared = false,
   layout = 'inline',
   children,
@@ -18,30 +18,21 @@ export function EntryForm({
   readonly label: string
   readonly submit: string
   readonly send: (data: FormData) => Promise<unknown>
-  /** What is said when it worked; left out: the page shows it by itself. */
-  readonly done?: string
+  /** What is said when it worked; null: the page shows it by itself. */
+  readonly receipt: string | null
   /** Whether the fields are emptied afterwards. */
   readonly isCleared?: boolean
   readonly layout?: 'inline' | 'stacked'
   readonly children: ComponentChildren
 }) {
-  const [error, setError] = useState<Error | null>(null)
-  const [isBusy, setBusy] = useState(false)
-  const [isDone, setDone] = useState(false)
-
-  async function go(form: HTMLFormElement) {
-    setBusy(true)
-    setError(null)
-    setDone(false)
-    try {
-      await send(new FormData(form))
+  const { isBusy, error, go } = useAction()
+  // What the fields hold is read at once. They may be emptied while a sign-in lies over the page.
+  const sendFrom = (form: HTMLFormElement) => {
+    const data = new FormData(form)
+    return go(async () => {
+      await send(data)
       if (isCleared) form.reset()
-      setDone(true)
-    } catch (failure) {
-      setError(failure as Error)
-    } finally {
-      setBusy(false)
-    }
+    }, receipt)
   }
 
   return (
@@ -51,7 +42,7 @@ export function EntryForm({
         aria-label={label}
         onSubmit={(event) => {
           event.preventDefault()
-          if (!isBusy) void go(event.currentTarget)
+          void sendFrom(event.currentTarget)
         }}
       >
         {children}
@@ -59,7 +50,6 @@ export function EntryForm({
           {submit}
         </button>
       </form>
-      <div role="status">{isDone && done !== undefined && <p class="ok">{done}</p>}</div>
       {error && <Failure error={error} />}
     </>
   )

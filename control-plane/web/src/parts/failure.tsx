@@ -1,7 +1,23 @@
-import { RefusedError, UnavailableError, UnreachableError } from '@holdfast/client'
+import { RedirectedError, RefusedError, StrangeAnswerError, UnavailableError, UnreachableError } from '@holdfast/client'
+import { signal } from '@preact/signals'
+import type { Details } from '../words/en-errors.js'
 import { words } from '../words/en.js'
 
-/** What went wrong, in the words of the control plane, with what helps to find it in the log. */
+/** The words for the codes of the control plane. They are loaded when something goes wrong for the first time. */
+const table = signal<typeof import('../words/en-errors.js') | null>(null)
+let isAsked = false
+
+function loadWords() {
+  if (isAsked) return
+  isAsked = true
+  import('../words/en-errors.js').then(
+    (loaded) => (table.value = loaded),
+    // The control plane is away, or is of another release by now. The next failure asks again.
+    () => (isAsked = false),
+  )
+}
+
+/** What went wrong, in words for people, with what helps to find it in the log. */
 export function Failure({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
   return (
     <div class="notice bad" role="alert">
@@ -20,11 +36,29 @@ export function Failure({ error, retry }: { readonly error: Error; readonly retr
   )
 }
 
-/** The control plane's own sentence. */
+/**
+ * What went wrong, for people. The sentences of the control plane are for those who write programs, so each code has words
+ * of its own. @returns empty while the words are on their way
+ */
 export function sentenceOf(error: Error): string {
-  if (error instanceof RefusedError) return error.sentence
-  return error instanceof UnreachableError ? words.error.unreachable : error.message
+  if (error instanceof UnreachableError) return words.error.unreachable
+  const said = error instanceof UnavailableError ? error.answer : error instanceof RefusedError ? error : null
+  // Only errors of the client come from the control plane. The others were made for people.
+  if (said === null && !(error instanceof UnavailableError))
+    return isOfClient(error) ? words.error.strange : error.message
+  return codeWords(said?.code ?? null, said?.details, (error as RefusedError | UnavailableError).status)
 }
+
+/** The words for a code. @returns empty while they are on their way */
+export function codeWords(code: string | null, details: Details = {}, status = 400): string {
+  loadWords()
+  if (table.value === null) return ''
+  const { errorWords, statusWords } = table.value
+  const text = errorWords[code ?? ''] ?? statusWords(status)
+  return typeof text === 'function' ? text(details) : text
+}
+
+const isOfClient = (error: Error) => error instanceof RedirectedError || error instanceof StrangeAnswerError
 
 /** @param isPage the content of a page was asked for, and nothing was to be changed */
 function titleOf(error: Error, isPage: boolean): string {

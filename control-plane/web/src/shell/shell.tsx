@@ -1,9 +1,11 @@
+import { RefusedError } from '@holdfast/client'
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { useEffect } from 'preact/hooks'
 import { addressOf, BASE } from '../live/address.js'
 import { useAnswer } from '../live/answer.js'
 import { api } from '../live/api.js'
+import { told, useAction } from '../live/action.js'
 import { connection, newerVersion, tellOver } from '../live/live.js'
 import { noteOver, session } from '../live/session.js'
 import { PageTitle } from '../parts/content.js'
@@ -55,6 +57,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         isAdmin={state.user.roles.includes('admin') && !state.user.passwordMustChange}
       />
       <Notices />
+      <Receipt />
       <main id="content" tabIndex={-1}>
         {children}
       </main>
@@ -139,9 +142,7 @@ function Head({ username, isAdmin }: { readonly username: string; readonly isAdm
           <a href={addressOf('/me')} title={words.nav.me}>
             {username}
           </a>
-          <button type="button" class="quiet" onClick={() => void signOut()}>
-            {words.signOut}
-          </button>
+          <SignOut />
         </div>
       </header>
       {looks && looks.announcement !== '' && (
@@ -153,12 +154,28 @@ function Head({ username, isAdmin }: { readonly username: string; readonly isAdm
   )
 }
 
-async function signOut() {
-  const { logoutUrl } = await api.endBrowserSession()
-  tellOver()
-  noteOver()
-  if (logoutUrl) location.assign(logoutUrl)
-  else location.assign(addressOf('/sign-in'))
+function SignOut() {
+  const { go } = useAction((act) => act())
+  const signOut = async () => {
+    const ended = await api.endBrowserSession().catch((error: Error) => {
+      // Nobody is signed in any more, which is what was wanted.
+      if (error instanceof RefusedError && error.status === 401) return null
+      throw error
+    })
+    tellOver()
+    noteOver()
+    location.assign(ended?.logoutUrl ?? addressOf('/sign-in'))
+  }
+  // The header has no room for an error.
+  const tell = (error: Error) => {
+    told.value = { kind: 'failed', error }
+    return true
+  }
+  return (
+    <button type="button" class="quiet" onClick={() => void go(signOut, null, tell)}>
+      {words.signOut}
+    </button>
+  )
 }
 
 /** Messages about the connection and the release, in a place where nothing else moves. */
@@ -188,6 +205,31 @@ function Notices() {
             {words.reload}
           </button>
         </p>
+      )}
+    </div>
+  )
+}
+
+/** A receipt goes away by itself after so many milliseconds. An error stays until somebody has read it. */
+const RECEIPT_MS = 8000
+
+/** What became of the newest action, when the place where it was asked for does not say it. */
+function Receipt() {
+  const { value } = told
+  useEffect(() => {
+    if (value?.kind !== 'done') return
+    const timer = setTimeout(() => (told.value = null), RECEIPT_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return (
+    <div class="receipt" role="status">
+      {value && (
+        <div class="notice">
+          {value.kind === 'done' ? <p class="ok">{value.text}</p> : <Failure error={value.error} />}
+          <button type="button" class="quiet" onClick={() => (told.value = null)}>
+            {words.close}
+          </button>
+        </div>
       )}
     </div>
   )

@@ -1,6 +1,7 @@
 import { RefusedError, type SignInKinds } from '@holdfast/client'
 import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../live/address.js'
+import { useAction } from '../live/action.js'
 import { api } from '../live/api.js'
 import { readSession } from '../live/session.js'
 import { Failure } from '../parts/failure.js'
@@ -9,8 +10,8 @@ import { words } from '../words/en.js'
 /** Name and password, and the providers that are there. @property to the page to go on with, below the base URL */
 export function SignInForm({ to, username }: { readonly to: string; readonly username?: string }) {
   const [kinds, setKinds] = useState<SignInKinds | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const [isBusy, setBusy] = useState(false)
+  // This is the sign-in itself: it cannot wait for one.
+  const { isBusy, error, go } = useAction((act) => act())
   const [wait, setWait] = useState(0)
 
   useEffect(() => {
@@ -23,22 +24,19 @@ export function SignInForm({ to, username }: { readonly to: string; readonly use
     return () => clearTimeout(timer)
   }, [wait])
 
-  async function signIn(form: HTMLFormElement) {
+  function signIn(form: HTMLFormElement) {
     const data = new FormData(form)
-    setBusy(true)
-    setError(null)
-    try {
+    const act = async () => {
       // The password goes from its field into the request, and is kept nowhere else.
       await api.beginBrowserSession({
         body: { username: String(data.get('username')), password: String(data.get('password')) },
       })
       await readSession()
-    } catch (failure) {
-      if (failure instanceof RefusedError && failure.retryAfterSeconds !== null) setWait(failure.retryAfterSeconds)
-      setError(failure as Error)
-    } finally {
-      setBusy(false)
     }
+    return go(act, null, (failure) => {
+      if (failure instanceof RefusedError && failure.retryAfterSeconds !== null) setWait(failure.retryAfterSeconds)
+      return false
+    })
   }
 
   const begin = (kind: 'oidc' | 'azuread') =>
@@ -48,7 +46,7 @@ export function SignInForm({ to, username }: { readonly to: string; readonly use
       class="sign-in"
       onSubmit={(event) => {
         event.preventDefault()
-        if (!isBusy && wait === 0) void signIn(event.currentTarget)
+        if (wait === 0) void signIn(event.currentTarget)
       }}
     >
       {username === undefined && <Announcement text={kinds?.announcement} />}

@@ -18,6 +18,7 @@ export const meWords = {
   current: 'Current password',
   next: 'New password',
   change: 'Change it',
+  changed: 'The password was changed. Sign in with the new one.',
   sessions: 'Where you are signed in',
   this: 'this browser',
   since: 'Since',
@@ -28,4 +29,6 @@ export const meWords = {
   endOthers: 'End all others',
   endOthersTitle: 'End all sessions but this one?',
   endText: 'Whoever uses it has to sign in again.',
+  endDone: 'The session has ended.',
+  endOthersDone: 'All other sessions have ended.',
 } as const

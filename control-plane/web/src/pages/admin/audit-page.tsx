@@ -142,7 +142,7 @@ function Verify() {
   const [found, setFound] = useState<AuditVerification | null>(null)
   return (
     <section>
-      <ActionButton text={text.verify} act={async () => setFound(await api.verifyAudit())} />
+      <ActionButton text={text.verify} receipt={null} act={async () => setFound(await api.verifyAudit())} />
       <div role="status">
         {found && (
           <div class={`notice ${found.ok ? 'info' : 'bad'}`}>

@@ -27,6 +27,7 @@ export function CredentialForm({
       submit={credential ? adminWords.save : adminWords.add}
       layout={credential ? 'stacked' : 'inline'}
       isCleared
+      receipt={credential ? adminWords.saved : text.added}
       send={async (data) => {
         const body = bodyOf(data)
         const secret = textOf(data, 'secret')

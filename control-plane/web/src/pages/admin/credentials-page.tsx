@@ -109,6 +109,7 @@ function CredentialRow({
               text={text.remove}
               tone="danger"
               ask={{ title: text.removeTitle(name), text: text.removeText }}
+              receipt={text.removeDone(name)}
               act={async () => {
                 await api.deleteCredential({ id })
                 done()

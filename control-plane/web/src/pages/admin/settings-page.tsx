@@ -60,7 +60,7 @@ function Looks({ appearance }: { readonly appearance: Appearance }) {
       <EntryForm
         label={text.looks}
         submit={adminWords.save}
-        done={adminWords.saved}
+        receipt={adminWords.saved}
         send={(data) =>
           api.changeAppearance({
             body: {

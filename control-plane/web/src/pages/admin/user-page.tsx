@@ -81,6 +81,7 @@ function Withheld({ user: { id, username, roles_withheld: withheld = [] }, done 
       <ActionButton
         text={text.accept}
         ask={{ title: text.acceptTitle(username), text: withheld.join(', ') }}
+        receipt={text.accepted}
         act={async () => {
           await api.acceptUserName({ id })
           done()
@@ -94,7 +95,7 @@ function Buttons({ user: { id, username, enabled }, done }: Part) {
   const { route } = useLocation()
   const { value } = session
   // The control plane refuses both actions for the account of the caller.
-  if (value.state === 'in' && value.user.id === id) return null
+  if ('user' in value && value.user.id === id) return null
   return (
     <p class="buttons">
       {enabled ? (
@@ -102,6 +103,7 @@ function Buttons({ user: { id, username, enabled }, done }: Part) {
           text={text.block}
           tone="danger"
           ask={{ title: text.blockTitle(username), text: text.blockText }}
+          receipt={text.blockDone(username)}
           act={async () => {
             await api.changeUser({ id, body: { enabled: false } })
             done()
@@ -110,6 +112,7 @@ function Buttons({ user: { id, username, enabled }, done }: Part) {
       ) : (
         <ActionButton
           text={text.unblock}
+          receipt={text.unblockDone(username)}
           act={async () => {
             await api.changeUser({ id, body: { enabled: true } })
             done()
@@ -120,6 +123,7 @@ function Buttons({ user: { id, username, enabled }, done }: Part) {
         text={text.remove}
         tone="danger"
         ask={{ title: text.removeTitle(username), text: text.removeText }}
+        receipt={text.removeDone(username)}
         act={async () => {
           await api.deleteUser({ id })
           route(addressOf('/users'))
@@ -136,7 +140,7 @@ function Groups({ user: { id, groups, email }, done }: Part) {
       <EntryForm
         label={text.change}
         submit={adminWords.save}
-        done={adminWords.saved}
+        receipt={adminWords.saved}
         send={async (data) => {
           const address = textOf(data, 'email')
           await api.changeUser({
@@ -166,7 +170,7 @@ function Password({ user: { id }, done }: Part) {
       <EntryForm
         label={text.newPassword}
         submit={text.setPassword}
-        done={text.passwordSet}
+        receipt={text.passwordSet}
         isCleared
         send={async (data) => {
           await api.changeUser({

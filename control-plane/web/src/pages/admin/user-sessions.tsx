@@ -2,6 +2,7 @@ import type { User, UserSession } from '@holdfast/client'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { session } from '../../live/session.js'
+import { whenSignedIn } from '../../live/signed-in.js'
 import { Content } from '../../parts/content.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { Table } from '../../parts/table.js'
@@ -18,7 +19,7 @@ export function UserSessions({ user: { id, username } }: { readonly user: User }
   const { value } = session
   // The own account has no button that ends all sessions: the session of this page is among them, and without it the
   // others could not be ended.
-  const isOwn = value.state === 'in' && value.user.id === id
+  const isOwn = 'user' in value && value.user.id === id
   return (
     <section aria-labelledby="user-sessions">
       <h2 id="user-sessions">{text.sessions}</h2>
@@ -41,9 +42,10 @@ export function UserSessions({ user: { id, username } }: { readonly user: User }
                   text={text.endAll}
                   tone="danger"
                   ask={{ title: text.endAllTitle(username), text: meWords.endText }}
+                  receipt={text.endAllDone(username)}
                   act={async () => {
                     try {
-                      for (const record of records) await api.endSession({ id: record.id })
+                      for (const record of records) await whenSignedIn(() => api.endSession({ id: record.id }))
                     } finally {
                       answer.reload()
                     }
@@ -76,6 +78,7 @@ function SessionRow({ record, done }: { readonly record: UserSession; readonly d
         <ActionButton
           text={meWords.end}
           ask={{ title: meWords.endTitle, text: meWords.endText }}
+          receipt={meWords.endDone}
           act={async () => {
             await api.endSession({ id: record.id })
             done()

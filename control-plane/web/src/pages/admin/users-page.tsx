@@ -98,6 +98,7 @@ function NewUser({ done }: { readonly done: () => void }) {
         label={text.add}
         submit={adminWords.add}
         isCleared
+        receipt={text.added}
         send={async (data) => {
           await api.createUser({
             body: {

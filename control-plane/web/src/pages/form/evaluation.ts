@@ -1,6 +1,7 @@
 import type { FormEvaluation } from '@holdfast/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../../live/api.js'
+import { whenSignedIn } from '../../live/signed-in.js'
 import type { FormPart } from '@holdfast/client'
 import type { SentValues } from './sent-values.js'
 
@@ -33,7 +34,7 @@ export function useEvaluation(name: string, typed: unknown, sent: () => SentValu
   async function ask({ signal }: AbortController, wait?: number): Promise<FormEvaluation | null> {
     const { values: rawFormData, files } = latest.current()
     const body = { rawFormData, files, ...(wait === undefined ? {} : { wait }) }
-    const answer = await api.evaluateForm({ name, body }, { signal })
+    const answer = await whenSignedIn(() => api.evaluateForm({ name, body }, { signal }), signal)
     if (!signal.aborted) setEvaluation(answer)
     return answer
   }

@@ -36,12 +36,14 @@ export function Decision({
           text={words.approval.approve}
           tone="main"
           disabledBecause={because(can.approve)}
+          receipt={words.approval.approveDone(id)}
           act={() => approve(false)}
         />
         {isChanged && (
           <ActionButton
             text={words.approval.force}
             ask={{ title: words.approval.changed, text: words.approval.force }}
+            receipt={words.approval.approveDone(id)}
             act={() => approve(true)}
           />
         )}
@@ -50,6 +52,7 @@ export function Decision({
           tone="danger"
           disabledBecause={because(can.reject)}
           ask={{ title: words.approval.rejectTitle(id), text: words.approval.rejectText }}
+          receipt={words.approval.rejectDone(id)}
           act={async () => {
             await api.rejectJob({ id })
             done()

@@ -1,4 +1,4 @@
-import type { Job } from '@holdfast/client'
+import { type Job, RefusedError } from '@holdfast/client'
 import { useLocation } from 'preact-iso/router'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
@@ -32,6 +32,7 @@ export function JobButtons({ job, done }: { readonly job: Job; readonly done?: (
           tone="danger"
           disabledBecause={because(can.abort)}
           ask={{ title: words.job.abortTitle(id), text: words.job.abortText }}
+          receipt={words.job.abortDone(id)}
           act={async () => {
             await api.abortJob({ id })
             done?.()
@@ -44,6 +45,12 @@ export function JobButtons({ job, done }: { readonly job: Job; readonly done?: (
             text={words.job.relaunch}
             disabledBecause={because(can.relaunch)}
             ask={{ title: words.job.relaunchTitle(id), text: words.job.relaunchText }}
+            receipt={words.job.relaunchDone(id)}
+            explained={(error) => {
+              const asked = fieldsAsked(error)
+              if (asked.length > 0) route(formAddress(job, asked))
+              return asked.length > 0
+            }}
             act={async () => {
               const again = await api.relaunchJob({ id })
               if (done) done()
@@ -51,7 +58,7 @@ export function JobButtons({ job, done }: { readonly job: Job; readonly done?: (
             }}
           />
           {can.relaunch === true && (
-            <a class="button" href={addressOf(`/forms/${encodeURIComponent(job.form)}?from=${id}`)}>
+            <a class="button" href={formAddress(job)}>
               {words.job.relaunchAs}
             </a>
           )}
@@ -63,6 +70,7 @@ export function JobButtons({ job, done }: { readonly job: Job; readonly done?: (
           disabledBecause={because(can.delete)}
           tone="danger"
           ask={{ title: words.job.removeTitle(id), text: words.job.removeText }}
+          receipt={words.job.removeDone(id)}
           act={async () => {
             await api.deleteJob({ id })
             if (done) done()
@@ -73,6 +81,21 @@ export function JobButtons({ job, done }: { readonly job: Job; readonly done?: (
       <CopyButton text={() => location.origin + addressOf(`/jobs/${id}`)} label={words.job.copyLink} />
     </span>
   )
+}
+
+/** The form with the values of a job. @param asked fields that have to be filled in anew */
+function formAddress({ form, id }: Job, asked: readonly string[] = []): string {
+  const query = new URLSearchParams([['from', String(id)], ...asked.map((name) => ['ask', name])])
+  return addressOf(`/forms/${encodeURIComponent(form)}?${query}`)
+}
+
+/** The fields whose values a job cannot be run again with, such as passwords, which are not kept. */
+function fieldsAsked(error: Error): string[] {
+  if (!(error instanceof RefusedError) || error.status !== 422) return []
+  const { validationErrors = {}, rowErrors = {} } = (error.details ?? {}) as Readonly<
+    Record<string, object | undefined>
+  >
+  return [...new Set([...Object.keys(validationErrors), ...Object.keys(rowErrors)])]
 }
 
 /** The buttons for a job of a list. The control plane is asked what one may do with it. */

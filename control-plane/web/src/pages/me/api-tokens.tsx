@@ -45,6 +45,7 @@ export function ApiTokens({ mayMake }: { readonly mayMake: boolean }) {
           label={text.make}
           submit={text.make}
           isCleared
+          receipt={null}
           send={async (data) => {
             const [name, may] = [textOf(data, 'name'), textOf(data, 'may')]
             const scopes = may === '' ? {} : { scopes: [may] }
@@ -99,6 +100,7 @@ function TokenRow({ token, done }: { readonly token: ApiToken; readonly done: ()
         <ActionButton
           text={text.revoke}
           ask={{ title: text.revokeTitle, text: text.revokeText }}
+          receipt={text.revokeDone}
           act={async () => {
             await api.revokeApiToken({ sid: token.sid })
             done()

@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { noteOver, session } from '../../live/session.js'
+import { whenSignedIn } from '../../live/signed-in.js'
 import { Content, PageTitle } from '../../parts/content.js'
 import { ActionButton } from '../../parts/dialog.js'
-import { Failure } from '../../parts/failure.js'
+import { EntryForm, textOf } from '../../parts/entry-form.js'
 import { Badge } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
 import { meWords } from '../../words/en-me.js'
@@ -15,7 +15,8 @@ import { BrowserChoices } from './browser-choices.js'
 /** Who is signed in, their password, and where else they are signed in. */
 export function MePage() {
   const state = session.value
-  if (state.state !== 'in') return null
+  // It stays under the sign-in when the session is over.
+  if (!('user' in state)) return null
   const { user } = state
   return (
     <>
@@ -54,29 +55,17 @@ export function MePage() {
 }
 
 function Password() {
-  const [error, setError] = useState<Error | null>(null)
-
-  async function change(form: HTMLFormElement) {
-    const data = new FormData(form)
-    setError(null)
-    try {
-      await api.changePassword({
-        body: { currentPassword: String(data.get('current')), password: String(data.get('next')) },
-      })
-      noteOver()
-    } catch (failure) {
-      setError(failure as Error)
-    }
-  }
-
   return (
     <section aria-labelledby="password">
       <h2 id="password">{meWords.password}</h2>
-      <form
-        class="inline"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void change(event.currentTarget)
+      <EntryForm
+        label={meWords.password}
+        submit={meWords.change}
+        receipt={meWords.changed}
+        send={async (data) => {
+          const body = { currentPassword: textOf(data, 'current'), password: textOf(data, 'next') }
+          await api.changePassword({ body })
+          noteOver()
         }}
       >
         <label>
@@ -87,9 +76,7 @@ function Password() {
           {meWords.next}
           <input name="next" type="password" autocomplete="new-password" required minLength={12} />
         </label>
-        <button type="submit">{meWords.change}</button>
-      </form>
-      {error && <Failure error={error} />}
+      </EntryForm>
     </section>
   )
 }
@@ -120,6 +107,7 @@ function Sessions() {
                   <ActionButton
                     text={meWords.end}
                     ask={{ title: meWords.endTitle, text: meWords.endText }}
+                    receipt={meWords.endDone}
                     act={async () => {
                       await api.endOwnSession({ id: record.id })
                       answer.reload()
@@ -136,8 +124,9 @@ function Sessions() {
           text={meWords.endOthers}
           tone="danger"
           ask={{ title: meWords.endOthersTitle, text: meWords.endText }}
+          receipt={meWords.endOthersDone}
           act={async () => {
-            for (const { id } of others) await api.endOwnSession({ id })
+            for (const { id } of others) await whenSignedIn(() => api.endOwnSession({ id }))
             answer.reload()
           }}
         />

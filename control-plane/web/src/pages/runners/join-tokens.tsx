@@ -6,7 +6,7 @@ import { api } from '../../live/api.js'
 import { Content } from '../../parts/content.js'
 import { CopyText } from '../../parts/copy.js'
 import { ActionButton } from '../../parts/dialog.js'
-import { Failure } from '../../parts/failure.js'
+import { EntryForm, textOf } from '../../parts/entry-form.js'
 import { timeText } from '../../parts/time.js'
 import { runnerWords } from '../../words/en-runners.js'
 import { words } from '../../words/en.js'
@@ -15,31 +15,21 @@ import { words } from '../../words/en.js'
 export function JoinTokens() {
   const answer = useAnswer('join-tokens', ['runners'], (signal) => api.listJoinTokens({}, { signal }))
   const [made, setMade] = useState<NewJoinToken | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-
-  async function make(form: HTMLFormElement) {
-    const data = new FormData(form)
-    const name = String(data.get('name'))
-    setError(null)
-    try {
-      const body = { ttl_minutes: Number(data.get('minutes')), ...(name === '' ? {} : { name }) }
-      setMade(await api.createJoinToken({ body }))
-      form.reset()
-      answer.reload()
-    } catch (failure) {
-      setError(failure as Error)
-    }
-  }
 
   return (
     <section class="tokens" aria-labelledby="tokens">
       <h2 id="tokens">{runnerWords.tokens}</h2>
       <p class="soft">{runnerWords.tokensText}</p>
-      <form
-        class="inline"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void make(event.currentTarget)
+      <EntryForm
+        label={runnerWords.newToken}
+        submit={runnerWords.make}
+        isCleared
+        receipt={null}
+        send={async (data) => {
+          const name = textOf(data, 'name')
+          const body = { ttl_minutes: Number(textOf(data, 'minutes')), ...(name === '' ? {} : { name }) }
+          setMade(await api.createJoinToken({ body }))
+          answer.reload()
         }}
       >
         <label>
@@ -50,9 +40,7 @@ export function JoinTokens() {
           {runnerWords.tokenMinutes}
           <input name="minutes" type="number" min={1} defaultValue="30" required />
         </label>
-        <button type="submit">{runnerWords.make}</button>
-      </form>
-      {error && <Failure error={error} />}
+      </EntryForm>
       {made && (
         <div class="notice info">
           <p>{runnerWords.tokenOnce}</p>
@@ -77,6 +65,7 @@ export function JoinTokens() {
                 </span>{' '}
                 <ActionButton
                   text={runnerWords.removeToken}
+                  receipt={runnerWords.removeTokenDone}
                   act={async () => {
                     await api.removeJoinToken({ id })
                     answer.reload()

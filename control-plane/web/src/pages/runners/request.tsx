@@ -105,6 +105,7 @@ function Answer({
         text={runnerWords.approve}
         tone="main"
         disabledBecause={mayApprove ? null : runnerWords.requestsText}
+        receipt={runnerWords.approveDone(name)}
         act={async () => {
           // The control plane refuses another one: a request may have taken the place of the one that was compared.
           await api.approveRunner({ id, body: { fingerprint } })
@@ -115,6 +116,7 @@ function Answer({
         text={runnerWords.deny}
         tone="danger"
         ask={{ title: runnerWords.denyTitle(name), text: runnerWords.denyText }}
+        receipt={runnerWords.denyDone(name)}
         act={async () => {
           await api.rejectRunner({ id })
           gone()

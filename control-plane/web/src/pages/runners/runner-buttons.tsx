@@ -21,6 +21,7 @@ export function RunnerButtons({
           <ActionButton
             text={runnerWords.reinstate}
             ask={{ title: runnerWords.reinstateTitle(name), text: runnerWords.reinstateText }}
+            receipt={runnerWords.approveDone(name)}
             act={async () => {
               await api.reinstateRunner({ id })
               done()
@@ -31,6 +32,7 @@ export function RunnerButtons({
           text={runnerWords.remove}
           tone="danger"
           ask={{ title: runnerWords.removeTitle(name), text: runnerWords.removeText }}
+          receipt={runnerWords.removeDone(name)}
           act={async () => {
             await api.deleteRunner({ id })
             gone()
@@ -49,6 +51,7 @@ export function RunnerButtons({
         <ActionButton
           text={runnerWords.accept}
           ask={{ title: runnerWords.acceptTitle(name), text: runnerWords.acceptText }}
+          receipt={runnerWords.acceptDone}
           act={async () => {
             await api.acceptRunner({ id })
             done()
@@ -57,13 +60,19 @@ export function RunnerButtons({
       )}
       <ActionButton
         text={runner.is_default ? runnerWords.clearDefault : runnerWords.makeDefault}
+        receipt={runner.is_default ? runnerWords.clearDefaultDone : runnerWords.makeDefaultDone(name)}
         act={() => change({ is_default: !runner.is_default })}
       />
-      <ActionButton text={enabled ? runnerWords.stop : runnerWords.start} act={() => change({ enabled: !enabled })} />
+      <ActionButton
+        text={enabled ? runnerWords.stop : runnerWords.start}
+        receipt={enabled ? runnerWords.stopDone(name) : runnerWords.startDone(name)}
+        act={() => change({ enabled: !enabled })}
+      />
       <ActionButton
         text={runnerWords.revoke}
         tone="danger"
         ask={{ title: runnerWords.revokeTitle(name), text: runnerWords.revokeText }}
+        receipt={runnerWords.revokeDone(name)}
         act={async () => {
           await api.revokeRunner({ id })
           done()

@@ -109,7 +109,7 @@ function Limit({ runner: { id, max_jobs: most, agent_max_jobs: ofAgent }, done }
       <EntryForm
         label={text.limit}
         submit={text.save}
-        done={text.saved}
+        receipt={text.saved}
         send={(data) => set(Number(textOf(data, 'most')))}
       >
         <label>
@@ -117,7 +117,7 @@ function Limit({ runner: { id, max_jobs: most, agent_max_jobs: ofAgent }, done }
           <input key={most} name="most" type="number" min={0} max={10_000} defaultValue={String(most)} required />
         </label>
       </EntryForm>
-      <ActionButton text={text.asAgent} act={() => set(null)} />
+      <ActionButton text={text.asAgent} receipt={text.saved} act={() => set(null)} />
     </section>
   )
 }

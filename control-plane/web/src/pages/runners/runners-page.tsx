@@ -54,7 +54,7 @@ export function RunnersPage() {
           )
         }}
       </Content>
-      {value.state === 'in' && value.user.roles.includes('admin') && <JoinTokens />}
+      {'user' in value && value.user.roles.includes('admin') && <JoinTokens />}
     </>
   )
 }
