@@ -1,9 +1,12 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product } from '../support/product.js'
 import type { ScriptedRunner } from '../support/scripted-runner.js'
 import { accessFaults } from './kit/axe.js'
 import { type Person, newPerson, signInOn } from './kit/chromium.js'
+import { expectForEverybody } from './kit/for-everybody.js'
 import { startScriptedScene } from './kit/scene.js'
 
 /** What one does to a job with the buttons of its page. Its playbooks are scripted, so a job runs as long as the test says. */
@@ -177,7 +180,7 @@ test('Run again with changes begins with the values of the job, asks for its pas
   await page.getByText('Changed: Host, Count', { exact: true }).waitFor()
   expect(await accessFaults(page)).toEqual([])
   await button('Launch').click()
-  await page.getByText('passwords are not kept').first().waitFor()
+  await page.getByText('Passwords are not kept').first().waitFor()
   await expect.poll(() => page.locator(':focus').getAttribute('type')).toBe('password')
   await field('PIN').fill('new secret')
   await button('Launch').click()
@@ -191,6 +194,46 @@ test('Run again with changes begins with the values of the job, asks for its pas
     long: 10,
     cert: { originalname: 'web1.pem', size: 13 },
   })
+})
+
+test('Run again opens the form at what was not kept, with the other values filled in', async () => {
+  const [host, pin] = ['web1', 'the old secret']
+  const id = await product.launch('Order', { host, count: 2, colour: 'blue', note: pin, pin })
+  await product.waitForEnd(id)
+  await open(`/jobs/${id}`)
+  await button('Run again').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click()
+  await page.getByText(`Job ${id} cannot be run again as it was.`).waitFor()
+  await expect.poll(() => page.getByText('Enter it again. Passwords are not kept.').count()).toBe(2)
+  await expect.poll(() => field('Note').evaluate((input) => input.matches(':focus'))).toBe(true)
+  expect(await page.getByText(/send it|in values/).count()).toBe(0)
+  expect(await field('Host').inputValue()).toBe('web1')
+  expect(await field('Count').inputValue()).toBe('2')
+  expect([await field('Note').inputValue(), await field('PIN').inputValue()]).toEqual(['', ''])
+  await expectForEverybody(page)
+  // The same page, however it is opened.
+  await page.reload()
+  await expect.poll(() => page.getByText('Enter it again. Passwords are not kept.').count()).toBe(2)
+  await field('Note').fill('as always')
+  await button('Launch').click()
+  await expect.poll(() => field('PIN').evaluate((input) => input.matches(':focus'))).toBe(true)
+  await field('PIN').fill('12345')
+  await button('Launch').click()
+  await page.getByRole('heading', { name: `Job ${id + 1}` }).waitFor()
+  await status('Successful').waitFor()
+  expect(await shownVariables()).toMatchObject({ host: 'web1', count: 2, note: 'as always', long: 5 })
+
+  // What the form does not take any more is asked for in the same way.
+  const stricter = FORMS['order.yml']
+    .replace('minValue: 1', 'minValue: 5')
+    .replace(/.*type: password.*\n.*'\$\(pin\)'.*\n/, '')
+  writeFileSync(join(product.folder, 'persistent/forms/order.yml'), stricter)
+  await expect.poll(async () => JSON.stringify(await product.admin.get('/forms/Order'))).toContain('"minValue":5')
+  await button('Run again').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click()
+  await page.getByText('Count must be at least 5').waitFor()
+  await expect.poll(() => field('Count').evaluate((input) => input.matches(':focus'))).toBe(true)
+  expect(await admin.faults()).toEqual([])
 })
 
 test('a step of a wizard goes on as soon as its last field is right, and each password belongs to its own step', async () => {

@@ -22,6 +22,8 @@ export const formWords = {
   uploaded: (name: string, size: string) => `${name}, ${size}`,
   relaunching: (id: number) =>
     `Runs job ${id} again. Type its passwords anew. Its files are used again, but for those that you choose anew.`,
+  asked: (id: number) => `Job ${id} cannot be run again as it was. Fill in what is marked here. The rest is as it was.`,
+  again: 'Enter it again. Passwords are not kept.',
   changed: (before: string) => `Changed. Before: ${before}`,
   changes: (names: string) => `Changed: ${names}`,
   step: (number: number, all: number, name: string) => `Step ${number} of ${all}: ${name}`,

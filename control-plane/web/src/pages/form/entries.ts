@@ -27,15 +27,16 @@ export interface Entries extends FormState {
  * Keeps what is entered into a form.
  * @param start the values that it begins with
  * @param isRelaunch files that are not chosen anew are those of the earlier job
+ * @param asked what is said of fields from the beginning
  * @param element the form, whose password inputs are read when values are sent
  */
 export function useEntries(
   form: FormModel,
-  { start, isRelaunch }: { readonly start: Values; readonly isRelaunch: boolean },
+  { start, isRelaunch, asked }: { readonly start: Values; readonly isRelaunch: boolean; readonly asked: Problems },
   element: RefObject<HTMLFormElement | null>,
 ): Entries {
   const [typed, setTyped] = useState<Typed>(() => startOf(form, start))
-  const [problems, setProblems] = useState<Problems>(new Map())
+  const [problems, setProblems] = useState<Problems>(asked)
   /** Places that somebody typed into. Errors of all other places are shown only at the launch. */
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
   /** Steps that somebody wanted to leave. All of their errors are shown, also when the form was read again since. */
@@ -85,9 +86,12 @@ export function useEntries(
     problemsAt(part, place) {
       const key = keyOf(place)
       const isField = place.length === placeOf(part).length + 1
+      const refused = problems.get(key) ?? []
+      // The launch has said it in full.
+      if (refused.length > 0) return refused
       const own = isField ? found(evaluation, part, String(place.at(-1))) : []
       const live = judged.has(part.step) || touched.has(key) ? [...own, ...(rows.get(key) ?? [])] : []
-      return [...new Set([...(problems.get(key) ?? []), ...live])]
+      return [...new Set(live)]
     },
     change(part, name, value, at) {
       const step = part.step ?? ''

@@ -1,14 +1,15 @@
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { session } from '../../live/session.js'
 import { Empty } from '../../parts/content.js'
 import { Failure } from '../../parts/failure.js'
 import { formWords } from '../../words/en-form.js'
+import { enteredAgain, problemsOfAsked, withoutMasks } from './asked-again.js'
 import { changedLabels } from './changes.js'
 import { useEntries } from './entries.js'
 import { FormPartView } from './form-part-view.js'
 import type { FormModel } from '@holdfast/client'
 import type { Values } from './form-parts.js'
-import { useLaunch } from './launch.js'
+import { toProblem, useLaunch } from './launch.js'
 import { WillRun } from './will-run.js'
 import { useWizard } from './wizard.js'
 
@@ -18,19 +19,31 @@ import { useWizard } from './wizard.js'
  */
 export function FilledForm({
   form,
-  start,
+  values,
   from,
+  asked = [],
 }: {
   readonly form: FormModel
-  readonly start: Values
+  readonly values: Values
   readonly from: number | null
+  /** The fields for which the control plane has asked, because the job cannot be run again as it was. */
+  readonly asked?: readonly string[]
 }) {
   const element = useRef<HTMLFormElement>(null)
-  const entries = useEntries(form, { start, isRelaunch: from !== null }, element)
+  const [isAgain] = useState(() => (from === null ? () => false : enteredAgain(form, values)))
+  const [start] = useState(() => withoutMasks(values))
+  const [askedFirst] = useState(() => problemsOfAsked(asked, isAgain))
+  const entries = useEntries(form, { start, isRelaunch: from !== null, asked: askedFirst }, element)
   const { problems } = entries
   const changed = from === null ? [] : changedLabels(form, start, entries.typed)
   const wizard = useWizard(form.parts, entries.evaluation)
-  const { error, isBusy, isVerbose, setVerbose, goOn } = useLaunch({ form, from, entries, wizard, element })
+  const { error, isBusy, isVerbose, setVerbose, goOn } = useLaunch({ form, from, isAgain, entries, wizard, element })
+  useEffect(() => {
+    if (asked.length === 0) return
+    wizard.showProblem(new Map(asked.map((key) => [key, []])))
+    // Only the control plane knows what is wrong with values that are no passwords.
+    void Promise.all(form.parts.map((part) => entries.judge(part))).then(() => toProblem(element.current))
+  }, [])
 
   return (
     <form
@@ -87,5 +100,5 @@ export function FilledForm({
 /** Whether the roles of who is signed in allow a verbose launch. */
 function mayBeVerbose(): boolean {
   const { value } = session
-  return value.state === 'in' && value.user.options.allowVerboseMode === true
+  return 'user' in value && value.user.options.allowVerboseMode === true
 }

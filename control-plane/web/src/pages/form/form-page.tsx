@@ -13,6 +13,8 @@ export function FormPage() {
   const { params, query } = useRoute()
   const name = params.name ?? ''
   const from = /^\d+$/.test(query.from ?? '') ? Number(query.from) : null
+  // What could not be run again as it was.
+  const asked = new URLSearchParams(location.search).getAll('ask')
   // It is not read again while somebody types.
   const answer = useAnswer(`form/${name}/${from ?? ''}`, [], async (signal) => {
     const [form, values] = await Promise.all([
@@ -31,8 +33,12 @@ export function FormPage() {
           ) : (
             <>
               {form.description !== null && <p class="lead">{form.description}</p>}
-              {from !== null && <p class="notice info">{formWords.relaunching(from)}</p>}
-              <FilledForm key={`${name}/${from ?? ''}`} form={form} start={values} from={from} />
+              {from !== null && (
+                <p class={`notice ${asked.length > 0 ? 'warn' : 'info'}`}>
+                  {asked.length > 0 ? formWords.asked(from) : formWords.relaunching(from)}
+                </p>
+              )}
+              <FilledForm key={`${name}/${from ?? ''}`} form={form} values={values} from={from} asked={asked} />
             </>
           )
         }

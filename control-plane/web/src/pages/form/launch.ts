@@ -4,6 +4,7 @@ import { useLocation } from 'preact-iso/router'
 import { useRef, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { placeOfUpload } from '../../fields/file-input.js'
+import { useAction } from '../../live/action.js'
 import { api } from '../../live/api.js'
 import { formWords } from '../../words/en-form.js'
 import type { Entries } from './entries.js'
@@ -22,16 +23,21 @@ interface Launch {
   goOn(): void
 }
 
-/** @param from the job that is run again; null: a new one */
+/**
+ * @param from the job that is run again; null: a new one
+ * @param isAgain whether that job did not keep the value of a field
+ */
 export function useLaunch({
   form,
   from,
+  isAgain,
   entries,
   wizard,
   element,
 }: {
   readonly form: FormModel
   readonly from: number | null
+  readonly isAgain: (key: string) => boolean
   readonly entries: Entries
   readonly wizard: Wizard
   readonly element: RefObject<HTMLFormElement | null>
@@ -39,37 +45,36 @@ export function useLaunch({
   const { route } = useLocation()
   const latest = useRef(wizard)
   latest.current = wizard
-  const [error, setError] = useState<Error | null>(null)
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy: isLaunching, error, go } = useAction()
+  const [isJudging, setJudging] = useState(false)
   const [isVerbose, setVerbose] = useState(false)
 
-  async function launch() {
-    setBusy(true)
-    setError(null)
+  function launch() {
     entries.setProblems(new Map())
-    try {
-      route(addressOf(`/jobs/${await begin(form, entries.sent(), { from, isVerbose })}`))
-    } catch (failure) {
-      const found = problemsOf(failure)
+    const act = async () => route(addressOf(`/jobs/${await begin(form, entries.sent(), { from, isVerbose })}`))
+    // The page of the job says that it was launched.
+    return go(act, null, (failure) => {
+      const found = problemsOf(failure, isAgain)
       if (found) {
         entries.setProblems(found)
         wizard.showProblem(found)
-      } else setError(failure as Error)
-      setBusy(false)
+      }
       toProblem(element.current)
-    }
+      return found !== null
+    })
   }
 
   async function leave(step: FormPart) {
-    setBusy(true)
+    setJudging(true)
     const verdict = await entries.judge(step)
-    setBusy(false)
+    setJudging(false)
     // The answer may have added or removed steps. So the wizard has to be shown with it first.
     await new Promise((shown) => setTimeout(shown))
     if (verdict === 'good') latest.current.next()
     else toProblem(element.current)
   }
 
+  const isBusy = isLaunching || isJudging
   return {
     error,
     isBusy,
@@ -89,7 +94,7 @@ export function useLaunch({
 }
 
 /** To the first field with a problem that is shown, once it is marked. */
-function toProblem(form: HTMLFormElement | null): void {
+export function toProblem(form: HTMLFormElement | null): void {
   requestAnimationFrame(() => {
     const marked = [...(form?.querySelectorAll('.field-errors') ?? [])]
     const shown = marked.find((errors) => errors.closest('[hidden]') === null)

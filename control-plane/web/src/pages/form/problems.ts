@@ -1,10 +1,11 @@
 import { RefusedError } from '@holdfast/client'
 import { type Place, keyOf } from '../../fields/place.js'
+import { formWords } from '../../words/en-form.js'
 
 /** What is wrong with values, by the key of the place of their field. */
 export type Problems = ReadonlyMap<string, readonly string[]>
 
-type Findings = Readonly<Record<string, readonly { readonly description: string }[]>>
+type Findings = Readonly<Record<string, readonly { readonly type?: string; readonly description: string }[]>>
 
 /** What the control plane found in the rows of lists; without an index: in an object that is written as YAML. */
 interface RowError {
@@ -14,15 +15,18 @@ interface RowError {
 }
 type RowErrors = Readonly<Record<string, readonly RowError[]>>
 
-/** The findings of a refused launch; null: it was refused for another reason. */
-export function problemsOf(error: unknown): Problems | null {
+/**
+ * The findings of a refused launch; null: it was refused for another reason.
+ * @param isAgain whether the job that is run again did not keep the value of a field
+ */
+export function problemsOf(error: unknown, isAgain: (key: string) => boolean = () => false): Problems | null {
   if (!(error instanceof RefusedError) || error.status !== 422 || !error.details) return null
   const { validationErrors, rowErrors } = error.details as {
     readonly validationErrors?: Findings
     readonly rowErrors?: RowErrors
   }
   const problems = collected((add) => {
-    addFindings(add, [], validationErrors)
+    addFindings(add, [], validationErrors, isAgain)
     addRows(add, [], rowErrors)
   })
   return problems.size === 0 ? null : problems
@@ -41,9 +45,13 @@ function collected(find: (add: Add) => void): Problems {
   return problems
 }
 
-function addFindings(add: Add, place: Place, findings: Findings = {}) {
+function addFindings(add: Add, place: Place, findings: Findings = {}, isAgain: (key: string) => boolean = () => false) {
   for (const [name, some] of Object.entries(findings)) {
-    for (const { description } of some) add([...place, name], description)
+    for (const { type, description } of some) {
+      // The sentence of the interface is for who writes a request.
+      const isMissing = type === 'masked' || (type === 'required' && isAgain(keyOf([...place, name])))
+      add([...place, name], isMissing ? formWords.again : description)
+    }
   }
 }
 
