@@ -5,6 +5,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { type Product } from '../support/product.js'
 import type { ScriptedRunner } from '../support/scripted-runner.js'
 import { accessFaults } from './kit/axe.js'
+import { expectForEverybody } from './kit/for-everybody.js'
 import { type Person } from './kit/chromium.js'
 import { startScriptedScene } from './kit/scene.js'
 
@@ -28,6 +29,22 @@ fields:
   - {name: fixed, type: expression, label: Fixed, runLocal: true, expression: "'fix-$(short)'"}
   - {name: host, type: expression, label: Name of the host, runLocal: true, editable: true, expression: "'srv-$(short)'"}
   - {name: other, type: expression, label: Other, runLocal: true, editable: true, expression: "({of: '$(host)'})"}
+`,
+  'objects.yml': `- name: Objects
+  type: ansible
+  roles: [default]
+  playbook: objects.yml
+  fields:
+    - {name: net, type: yaml, label: Network, default: {vlan: 12, hosts: [web1, web2]}}
+    - {name: line, label: Line, default: {a: [1, 2]}}
+    - {name: text, type: textarea, label: Text, default: [one, two]}
+    - {name: many, type: number, label: Many, default: [3]}
+    - {name: day, type: datetime, dateType: date, label: Day, default: [monday]}
+    - {name: size, type: enum, label: Size, values: [small, [2, 3]], default: large}
+    - {name: rows, type: list, label: Rows, subform: Port}
+- name: Port
+  type: subform
+  fields: [{name: spec, type: yaml, label: Spec, default: {port: 22}}]
 `,
   'team.yml': `- name: Team
   type: ansible
@@ -102,6 +119,51 @@ test('a file goes up when it is chosen, byte for byte, and another one takes its
   const { cert } = await launchedVariables()
   expect(cert).toMatchObject({ originalname: '<b>new.pem', size: bytes.length })
   expect(readFileSync((cert as { path: string }).path).equals(bytes)).toBe(true)
+  expect(await admin.faults()).toEqual([])
+})
+
+test('an object or a list stays what it is, in every input, and is typed as YAML or JSON', async () => {
+  await open('/forms/Objects')
+  const main = page.getByRole('main')
+  const net = main.getByLabel('Network')
+  await expect.poll(() => net.inputValue()).toBe('vlan: 12\nhosts:\n  - "web1"\n  - "web2"')
+  expect(await main.getByLabel('Line').inputValue()).toBe('{"a":[1,2]}')
+  expect(await main.getByLabel('Text').inputValue()).toBe('["one","two"]')
+  for (const value of ['[3]', '["monday"]', 'large']) await main.getByText(`The value is now ${value}.`).waitFor()
+  await main.getByLabel('Size').getByRole('option', { name: '[2,3]' }).waitFor({ state: 'attached' })
+  await page.getByRole('button', { name: 'Add a row' }).click()
+  await expect.poll(() => main.getByLabel('Spec').inputValue()).toBe('port: 22')
+  expect(await page.getByText('[object Object]').count()).toBe(0)
+  await expectForEverybody(page)
+
+  await net.press('End')
+  await net.press('Control+End')
+  await net.pressSequentially('\n  - web3')
+  await main.getByLabel('Line').fill('a line')
+  await main.getByLabel('Text').fill('a text')
+  await main.getByLabel('Many').fill('4')
+  await main.getByLabel('Day').fill('2026-11-28')
+  await main.getByLabel('Size').selectOption('small')
+  await page.getByText('The value is now').first().waitFor({ state: 'detached' })
+  expect(await launchedVariables()).toMatchObject({
+    net: { vlan: 12, hosts: ['web1', 'web2', 'web3'] },
+    line: 'a line',
+    text: 'a text',
+    many: 4,
+    rows: [{ spec: { port: 22 } }],
+  })
+
+  await page.getByRole('link', { name: 'Run again with changes' }).click()
+  await expect.poll(() => net.inputValue()).toContain('web3')
+  expect(await page.getByText('[object Object]').count()).toBe(0)
+
+  // A computed field takes an object, so it is typed over as one.
+  const id = await product.launch('Names', { site: 'gent', other: { of: 'x' } })
+  await open(`/forms/Names?from=${id}`)
+  await expect.poll(() => main.getByLabel('Other').inputValue()).toBe('{"of":"x"}')
+  await main.getByLabel('Other').pressSequentially(' ')
+  await main.getByLabel('Other').fill('{"of": ["x", "y"]}')
+  expect(await launchedVariables()).toMatchObject({ site: 'gent', other: { of: ['x', 'y'] } })
   expect(await admin.faults()).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { yamlText } from '../../control-plane/web/src/pages/job/yaml-text.js'
+import { yamlText } from '../../control-plane/web/src/parts/yaml-text.js'
 
 test('a value is written in blocks, with keys and texts in quotes where they need them', () => {
   const value = {

@@ -1,3 +1,5 @@
+import { writeJson } from './json.js'
+
 /** A field of a form as a page needs it. It is made from the definition in the form's file. */
 export interface FormField {
   readonly name: string
@@ -101,13 +103,19 @@ function readField(name: string, field: Source): FormField {
   }
 }
 
+/** What people read for a value. A list or an object has no word of its own. */
+function labelOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return textOf(value) ?? writeJson(value)
+}
+
 function choiceOf(value: unknown, field: Source): Choice {
-  if (!isObject(value)) return { label: textOf(value) ?? '', value }
+  if (!isObject(value)) return { label: labelOf(value), value }
   const column = textOf(field.valueColumn)
   const label = textOf(field.placeholderColumn) ?? column
   const first = Object.values(value)[0]
   return {
-    label: textOf(label !== null && label in value ? value[label] : (value.label ?? value.name ?? first)) ?? '',
+    label: labelOf(label !== null && label in value ? value[label] : (value.label ?? value.name ?? first)),
     value:
       field.outputObject === true ? value : column !== null && column in value ? value[column] : (value.value ?? first),
   }

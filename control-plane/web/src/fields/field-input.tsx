@@ -1,4 +1,4 @@
-import { useId } from 'preact/hooks'
+import { useId, useRef } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { SafeHtml } from '../parts/safe-html.js'
 import { formWords } from '../words/en-form.js'
@@ -7,16 +7,20 @@ import type { FieldProps } from './field-props.js'
 import { FileInput } from './file-input.js'
 import { ListInput } from './list-input.js'
 import { keyOf } from './place.js'
+import { StructureInput } from './structure-input.js'
+import { isStructure, sameValue, textBeside, textOfValue } from './value-text.js'
 
 /** One field: its label, what belongs to its type, its help and what is wrong with its value. */
 export function FieldInput(props: FieldProps) {
   const { field, place, problemsAt, before = null } = props
   const errors = problemsAt(place)
+  const beside = textBeside(field, props.value)
   const id = useId()
   if (field.type === 'html') return <SafeHtml html={field.content} />
   if (field.isComputed) return null
   const described = [
     field.help === null ? '' : `${id}-help`,
+    beside === null ? '' : `${id}-beside`,
     before === null ? '' : `${id}-before`,
     errors.length > 0 ? `${id}-errors` : '',
   ]
@@ -51,6 +55,11 @@ export function FieldInput(props: FieldProps) {
       {field.help !== null && (
         <p class="soft help" id={`${id}-help`}>
           {field.help}
+        </p>
+      )}
+      {beside !== null && (
+        <p class="soft" id={`${id}-beside`}>
+          {formWords.beside(beside)}
         </p>
       )}
       {before !== null && (
@@ -90,7 +99,11 @@ const DATE_INPUTS: Readonly<Record<string, 'date' | 'time' | 'month' | 'week' | 
 
 function Input(props: InputProps) {
   const { field, place, value, change, attributes, label } = props
-  const text = value === undefined || value === null ? '' : String(value)
+  const text = textOfValue(value, field.type)
+  // A computed field takes an object or a list. While its text is typed, it is none for a moment.
+  const wasStructure = useRef(isStructure(value))
+  wasStructure.current ||= isStructure(value)
+  if (wasStructure.current && field.type === 'expression') return <StructureInput {...{ value, change, attributes }} />
   switch (field.type) {
     case 'textarea':
     case 'yaml':
@@ -123,7 +136,7 @@ function Input(props: InputProps) {
           step="any"
           min={field.minValue ?? undefined}
           max={field.maxValue ?? undefined}
-          value={text}
+          value={isStructure(value) ? '' : text}
           onInput={({ currentTarget: { value: typed } }) => change(typed === '' ? null : Number(typed))}
         />
       )
@@ -146,7 +159,14 @@ function Input(props: InputProps) {
     case 'datetime': {
       const kind = DATE_INPUTS[field.dateType]
       if (kind === undefined) return <TextInput {...props} />
-      return <input {...attributes} type={kind} value={text} onInput={(event) => change(event.currentTarget.value)} />
+      return (
+        <input
+          {...attributes}
+          type={kind}
+          value={isStructure(value) ? '' : text}
+          onInput={(event) => change(event.currentTarget.value)}
+        />
+      )
     }
     case 'file':
       return <FileInput {...props} />
@@ -169,18 +189,16 @@ function TextInput({
       {...attributes}
       type="text"
       placeholder={field.placeholder ?? undefined}
-      value={value === undefined || value === null ? '' : String(value)}
+      value={textOfValue(value)}
       onInput={(event) => change(event.currentTarget.value)}
     />
   )
 }
 
-const sameChoice = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
-
 function OneChoice({ field, value, change, attributes }: InputProps) {
   // The control plane computes the choices. While it cannot do that, the user types the value.
   if (field.choices === null) return <TextInput field={field} value={value} change={change} attributes={attributes} />
-  const chosen = field.choices.findIndex((choice) => sameChoice(choice.value, value))
+  const chosen = field.choices.findIndex((choice) => sameValue(choice.value, value))
   return (
     <select
       {...attributes}
@@ -201,7 +219,7 @@ function OneChoice({ field, value, change, attributes }: InputProps) {
 
 function Choices({ field, value, change, attributes, kind }: InputProps & { readonly kind: 'radio' | 'checkbox' }) {
   const chosen: readonly unknown[] = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
-  const isChosen = (choice: Choice) => chosen.some((one) => sameChoice(one, choice.value)) || chosen.includes('__all__')
+  const isChosen = (choice: Choice) => chosen.some((one) => sameValue(one, choice.value)) || chosen.includes('__all__')
   const choose = (choice: Choice, isOn: boolean) => {
     if (kind === 'radio') return change(choice.value)
     const all = (field.choices ?? []).filter((one) => (one === choice ? isOn : isChosen(one)))

@@ -8,7 +8,17 @@ export const formWords = {
   required: 'required',
   noFields: 'This form asks for nothing.',
   problems: (count: number) => `${many(count, 'field needs', 'fields need')} another value`,
+  begun: (time: string) =>
+    `You began this form (${time}). What you entered is still here, but for passwords and files.`,
+  goOn: 'Go on',
+  beginAnew: 'Begin anew',
+  leaveTitle: 'Leave this form?',
+  leaveText: (days: number) =>
+    `It is not launched. What you entered stays in this browser for ${days} days, but for passwords and files, until you sign out.`,
+  leave: 'Leave',
+  stay: 'Stay here',
   choose: 'Choose…',
+  beside: (value: string) => `The value is now ${value}. Choose another one here.`,
   addRow: 'Add a row',
   removeRow: (number: number) => `Remove row ${number}`,
   row: (number: number) => `Row ${number}`,

@@ -1,6 +1,7 @@
 import type { FormEvaluation, FormField, FormModel, FormPart } from '@holdfast/client'
 import { FieldInput } from '../../fields/field-input.js'
 import type { Place } from '../../fields/place.js'
+import { isStructure, textOfValue } from '../../fields/value-text.js'
 import { formWords } from '../../words/en-form.js'
 import { type Verdict, verdictOf } from './evaluation.js'
 import { type Values, isFieldShown, shownValues } from './form-parts.js'
@@ -40,8 +41,10 @@ export function FormPartView({
   const viewOf = (field: FormField) => {
     const verdict = verdictOf(state.evaluation, part, field.name)
     if (!isFieldShown(part, field, values, verdict)) return null
-    // What may be typed over is a line of text. An object is none.
-    const isRead = field.isComputed || (field.type === 'expression' && typeof (verdict?.value ?? '') === 'object')
+    // What the control plane computes as an object may not be typed over. What somebody typed before may.
+    const isRead =
+      field.isComputed ||
+      (field.type === 'expression' && values[field.name] === undefined && isStructure(verdict?.value))
     if (isRead) return <ComputedField key={field.name} field={field} verdict={verdict} />
     const place = [...placeOf(part), field.name]
     return (
@@ -92,7 +95,7 @@ function groupsOf(fields: readonly FormField[]) {
 /** A field that the form computes. It is shown, and nobody types it. */
 function ComputedField({ field, verdict }: { readonly field: FormField; readonly verdict: Verdict | null }) {
   const { value, waiting } = verdict ?? {}
-  const text = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+  const text = textOfValue(value)
   return (
     <div class="field computed">
       <span class="label">{field.label}</span>

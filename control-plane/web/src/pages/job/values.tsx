@@ -9,7 +9,7 @@ import { Time, localText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { courseWords } from '../../words/en-course.js'
 import { words } from '../../words/en.js'
-import { yamlText } from './yaml-text.js'
+import { yamlText } from '../../parts/yaml-text.js'
 
 /** What a job was launched with. */
 export function Values({ job }: { readonly job: Job }) {
