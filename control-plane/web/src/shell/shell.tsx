@@ -6,6 +6,7 @@ import { addressOf, BASE } from '../live/address.js'
 import { useAnswer } from '../live/answer.js'
 import { api } from '../live/api.js'
 import { told, useAction } from '../live/action.js'
+import { removeDrafts } from '../live/drafts.js'
 import { connection, newerVersion, tellOver } from '../live/live.js'
 import { noteOver, session } from '../live/session.js'
 import { PageTitle } from '../parts/content.js'
@@ -162,6 +163,7 @@ function SignOut() {
       if (error instanceof RefusedError && error.status === 401) return null
       throw error
     })
+    removeDrafts()
     tellOver()
     noteOver()
     location.assign(ended?.logoutUrl ?? addressOf('/sign-in'))

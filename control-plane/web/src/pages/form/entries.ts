@@ -12,6 +12,8 @@ import { type SentValues, type Typed, placeOf, sentValues } from './sent-values.
 /** What somebody has entered into a form, and what the control plane says of it. */
 export interface Entries extends FormState {
   readonly typed: Typed
+  /** Somebody has entered something that is not launched. */
+  readonly isDirty: boolean
   /** What a refused launch said of fields that have not been changed since. */
   readonly problems: Problems
   setProblems(problems: Problems): void
@@ -28,14 +30,25 @@ export interface Entries extends FormState {
  * @param start the values that it begins with
  * @param isRelaunch files that are not chosen anew are those of the earlier job
  * @param asked what is said of fields from the beginning
+ * @param draft what was entered before, and is gone on with; null: the form begins with `start`
  * @param element the form, whose password inputs are read when values are sent
  */
 export function useEntries(
   form: FormModel,
-  { start, isRelaunch, asked }: { readonly start: Values; readonly isRelaunch: boolean; readonly asked: Problems },
+  {
+    start,
+    isRelaunch,
+    asked,
+    draft,
+  }: {
+    readonly start: Values
+    readonly isRelaunch: boolean
+    readonly asked: Problems
+    readonly draft: Typed | null
+  },
   element: RefObject<HTMLFormElement | null>,
 ): Entries {
-  const [typed, setTyped] = useState<Typed>(() => startOf(form, start))
+  const [typed, setTyped] = useState<Typed>(() => draft ?? startOf(form, start))
   const [problems, setProblems] = useState<Problems>(asked)
   /** Places that somebody typed into. Errors of all other places are shown only at the launch. */
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
@@ -67,6 +80,7 @@ export function useEntries(
 
   return {
     typed,
+    isDirty: draft !== null || touched.size > 0,
     evaluation,
     problems,
     setProblems,

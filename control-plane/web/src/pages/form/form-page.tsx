@@ -1,9 +1,13 @@
+import type { FormModel } from '@holdfast/client'
 import { useRoute } from 'preact-iso/router'
+import { useState } from 'preact/hooks'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, PageTitle } from '../../parts/content.js'
+import { timeText } from '../../parts/time.js'
 import { formWords } from '../../words/en-form.js'
 import { words } from '../../words/en.js'
+import { type Draft, draftKey, readDraft, removeDraft } from './draft.js'
 import { FilledForm } from './filled-form.js'
 import { readForm } from '@holdfast/client'
 import { type Values } from './form-parts.js'
@@ -38,11 +42,45 @@ export function FormPage() {
                   {asked.length > 0 ? formWords.asked(from) : formWords.relaunching(from)}
                 </p>
               )}
-              <FilledForm key={`${name}/${from ?? ''}`} form={form} values={values} from={from} asked={asked} />
+              <Begun key={`${name}/${from ?? ''}`} form={form} values={values} from={from} asked={asked} />
             </>
           )
         }
       </Content>
     </>
+  )
+}
+
+/** Asks first whether somebody goes on with what they began to enter. */
+function Begun(props: {
+  readonly form: FormModel
+  readonly values: Values
+  readonly from: number | null
+  readonly asked: readonly string[]
+}) {
+  const [key] = useState(() => draftKey(props.form.name, props.from))
+  const [found, setFound] = useState<Draft | null>(() => readDraft(key))
+  const [draft, setDraft] = useState<Draft | null>(null)
+  if (found === null) return <FilledForm {...props} keep={key} draft={draft?.typed ?? null} />
+  const goOn = () => {
+    setDraft(found)
+    setFound(null)
+  }
+  const beginAnew = () => {
+    removeDraft(key)
+    setFound(null)
+  }
+  return (
+    <div class="card">
+      <p>{formWords.begun(timeText(found.at))}</p>
+      <div class="buttons">
+        <button type="button" class="main" onClick={goOn}>
+          {formWords.goOn}
+        </button>
+        <button type="button" onClick={beginAnew}>
+          {formWords.beginAnew}
+        </button>
+      </div>
+    </div>
   )
 }

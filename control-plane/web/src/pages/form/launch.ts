@@ -1,6 +1,5 @@
 import type { FormModel, FormPart } from '@holdfast/client'
 import type { RefObject } from 'preact'
-import { useLocation } from 'preact-iso/router'
 import { useRef, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { placeOfUpload } from '../../fields/file-input.js'
@@ -26,11 +25,13 @@ interface Launch {
 /**
  * @param from the job that is run again; null: a new one
  * @param isAgain whether that job did not keep the value of a field
+ * @param away leads to the job
  */
 export function useLaunch({
   form,
   from,
   isAgain,
+  away,
   entries,
   wizard,
   element,
@@ -38,11 +39,11 @@ export function useLaunch({
   readonly form: FormModel
   readonly from: number | null
   readonly isAgain: (key: string) => boolean
+  readonly away: (url: string) => Promise<void>
   readonly entries: Entries
   readonly wizard: Wizard
   readonly element: RefObject<HTMLFormElement | null>
 }): Launch {
-  const { route } = useLocation()
   const latest = useRef(wizard)
   latest.current = wizard
   const { isBusy: isLaunching, error, go } = useAction()
@@ -51,7 +52,10 @@ export function useLaunch({
 
   function launch() {
     entries.setProblems(new Map())
-    const act = async () => route(addressOf(`/jobs/${await begin(form, entries.sent(), { from, isVerbose })}`))
+    const act = async () => {
+      const id = await begin(form, entries.sent(), { from, isVerbose })
+      await away(addressOf(`/jobs/${id}`))
+    }
     // The page of the job says that it was launched.
     return go(act, null, (failure) => {
       const found = problemsOf(failure, isAgain)

@@ -10,6 +10,10 @@ export interface Wizard {
   readonly isLast: boolean
   back(): void
   next(): void
+  /** The step that comes next. */
+  peek(): string | null
+  /** Shows a step that was shown before. */
+  show(step: string | null): void
   /** To the first step that has one of these problems. */
   showProblem(problems: Problems): void
 }
@@ -23,13 +27,16 @@ export function useWizard(parts: readonly FormPart[], evaluation: FormEvaluation
     0,
     shown.findIndex(({ step }) => step === wanted),
   )
-  const go = (to: number) => setWanted(shown[to]?.step ?? null)
+  const stepOf = (to: number) => shown[to]?.step ?? null
+  const go = (to: number) => setWanted(stepOf(to))
   return {
     current: shown[at],
     isFirst: at === 0,
     isLast: at >= shown.length - 1,
     back: () => go(at - 1),
     next: () => go(at + 1),
+    peek: () => stepOf(at + 1),
+    show: setWanted,
     showProblem(problems) {
       const names = [...problems.keys()]
       const to = shown.findIndex(({ step, fields }) =>
