@@ -103,7 +103,8 @@ function Input(props: InputProps) {
   // A computed field takes an object or a list. While its text is typed, it is none for a moment.
   const wasStructure = useRef(isStructure(value))
   wasStructure.current ||= isStructure(value)
-  if (wasStructure.current && field.type === 'expression') return <StructureInput {...{ value, change, attributes }} />
+  if (wasStructure.current && field.type === 'expression')
+    return <StructureInput value={value} change={change} attributes={attributes} />
   switch (field.type) {
     case 'textarea':
     case 'yaml':

@@ -59,8 +59,7 @@ export function FileInput({
       if (!signal.aborted) setState({ kind: 'up', file, sent, all })
     }
     try {
-      const send = { signal, fetch: sentWithProgress(tell) }
-      const stored = await whenSignedIn(() => api.uploadFile({ body }, send), signal)
+      const stored = await sendFile(body, signal, tell)
       if (signal.aborted) return
       latest.current(stored)
       setState({ kind: 'done', name: file.name, size: file.size })
@@ -101,6 +100,10 @@ export function FileInput({
       )}
     </div>
   )
+}
+
+function sendFile(body: FormData, signal: AbortSignal, tell: (sent: number, all: number) => void): Promise<Upload> {
+  return whenSignedIn(() => api.uploadFile({ body }, { signal, fetch: sentWithProgress(tell) }), signal)
 }
 
 /** How far a file is, and the button that stops it. */

@@ -1,17 +1,17 @@
 import { RedirectedError, RefusedError, StrangeAnswerError, UnavailableError, UnreachableError } from '@holdfast/client'
 import { signal } from '@preact/signals'
-import type { Details } from '../words/en-errors.js'
+import type { Details, wordsOfCode } from '../words/en-errors.js'
 import { words } from '../words/en.js'
 
 /** The words for the codes of the control plane. They are loaded when something goes wrong for the first time. */
-const table = signal<typeof import('../words/en-errors.js') | null>(null)
+const table = signal<typeof wordsOfCode | null>(null)
 let isAsked = false
 
 function loadWords() {
   if (isAsked) return
   isAsked = true
   import('../words/en-errors.js').then(
-    (loaded) => (table.value = loaded),
+    (loaded) => (table.value = loaded.wordsOfCode),
     // The control plane is away, or is of another release by now. The next failure asks again.
     () => (isAsked = false),
   )
@@ -52,10 +52,7 @@ export function sentenceOf(error: Error): string {
 /** The words for a code. @returns empty while they are on their way */
 export function codeWords(code: string | null, details: Details = {}, status = 400): string {
   loadWords()
-  if (table.value === null) return ''
-  const { errorWords, statusWords } = table.value
-  const text = errorWords[code ?? ''] ?? statusWords(status)
-  return typeof text === 'function' ? text(details) : text
+  return table.value?.(code, details, status) ?? ''
 }
 
 const isOfClient = (error: Error) => error instanceof RedirectedError || error instanceof StrangeAnswerError

@@ -238,8 +238,17 @@ export const errorWords: Readonly<Record<string, string | ((details: Details) =>
   host_missing: oldPage,
 }
 
-/** What people read when a code has no words, such as one of a later release, by the status of the answer. */
-export function statusWords(status: number): string {
+/**
+ * What people read for a code.
+ * @param code null: the answer has none
+ * @param status of the answer. It counts when the code has no words, such as one of a later release
+ */
+export function wordsOfCode(code: string | null, details: Details, status: number): string {
+  const text = errorWords[code ?? ''] ?? statusWords(status)
+  return typeof text === 'function' ? text(details) : text
+}
+
+function statusWords(status: number): string {
   if (status >= 500) return `The control plane cannot do this now. ${again}`
   switch (status) {
     case 401:

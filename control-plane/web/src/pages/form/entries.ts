@@ -25,27 +25,24 @@ export interface Entries extends FormState {
   judge(part: FormPart): Promise<'good' | 'wrong'>
 }
 
+/** How a form begins. */
+interface Beginning {
+  readonly start: Values
+  /** Files that are not chosen anew are those of the earlier job. */
+  readonly isRelaunch: boolean
+  /** What is said of fields from the beginning. */
+  readonly asked: Problems
+  /** What was entered before, and is gone on with; null: the form begins with `start`. */
+  readonly draft: Typed | null
+}
+
 /**
  * Keeps what is entered into a form.
- * @param start the values that it begins with
- * @param isRelaunch files that are not chosen anew are those of the earlier job
- * @param asked what is said of fields from the beginning
- * @param draft what was entered before, and is gone on with; null: the form begins with `start`
  * @param element the form, whose password inputs are read when values are sent
  */
 export function useEntries(
   form: FormModel,
-  {
-    start,
-    isRelaunch,
-    asked,
-    draft,
-  }: {
-    readonly start: Values
-    readonly isRelaunch: boolean
-    readonly asked: Problems
-    readonly draft: Typed | null
-  },
+  { start, isRelaunch, asked, draft }: Beginning,
   element: RefObject<HTMLFormElement | null>,
 ): Entries {
   const [typed, setTyped] = useState<Typed>(() => draft ?? startOf(form, start))

@@ -1,85 +1,26 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { session } from '../../live/session.js'
 import { Empty } from '../../parts/content.js'
 import { Dialog } from '../../parts/dialog.js'
 import { Failure } from '../../parts/failure.js'
 import { formWords } from '../../words/en-form.js'
-import { enteredAgain, problemsOfAsked, withoutMasks } from './asked-again.js'
 import { changedLabels } from './changes.js'
-import { MAX_DRAFT_DAYS, keepDraft, removeDraft } from './draft.js'
-import { useEntries } from './entries.js'
+import { MAX_DRAFT_DAYS } from './draft.js'
+import { type Filling, useFilling } from './filling.js'
 import { FormPartView } from './form-part-view.js'
-import type { FormModel } from '@holdfast/client'
 import type { Values } from './form-parts.js'
-import { useLeaving } from './leaving.js'
-import { toProblem, useLaunch } from './launch.js'
-import type { Typed } from './sent-values.js'
 import { WillRun } from './will-run.js'
-import { useWizard } from './wizard.js'
 
 /**
  * The fields of a form and its launch. Only the control plane checks the values. What it finds is shown at the fields.
- * @property from the job whose values these are; null: a new launch
  */
-export function FilledForm({
-  form,
-  values,
-  from,
-  asked = [],
-  draft = null,
-  keep,
-}: {
-  readonly form: FormModel
-  readonly values: Values
-  readonly from: number | null
-  /** The fields for which the control plane has asked, because the job cannot be run again as it was. */
-  readonly asked?: readonly string[]
-  /** What was entered before. */
-  readonly draft?: Typed | null
-  /** The key of the draft. */
-  readonly keep: string
-}) {
+export function FilledForm(props: Filling) {
+  const { form, from } = props
   const element = useRef<HTMLFormElement>(null)
-  const [isAgain] = useState(() => (from === null ? () => false : enteredAgain(form, values)))
-  const [start] = useState(() => withoutMasks(values))
-  const [askedFirst] = useState(() => problemsOfAsked(asked, isAgain))
-  const entries = useEntries(form, { start, isRelaunch: from !== null, asked: askedFirst, draft }, element)
+  const { start, entries, wizard, leaving, launch } = useFilling(props, element)
+  const { error, isBusy, isVerbose, setVerbose, goOn } = launch
   const { problems } = entries
   const changed = from === null ? [] : changedLabels(form, start, entries.typed)
-  const pages = useWizard(form.parts, entries.evaluation)
-  const leaving = useLeaving(entries.isDirty, pages.current?.step ?? null, pages.show)
-  const wizard = {
-    ...pages,
-    back: () => {
-      if (!leaving.back()) pages.back()
-    },
-    next: () => {
-      leaving.push(pages.peek())
-      return pages.next()
-    },
-  }
-  useEffect(() => {
-    if (entries.isDirty) keepDraft(keep, form, entries.typed)
-  }, [entries.typed])
-  const away = (url: string) => {
-    removeDraft(keep)
-    return leaving.away(url)
-  }
-  const { error, isBusy, isVerbose, setVerbose, goOn } = useLaunch({
-    form,
-    from,
-    isAgain,
-    away,
-    entries,
-    wizard,
-    element,
-  })
-  useEffect(() => {
-    if (asked.length === 0) return
-    wizard.showProblem(new Map(asked.map((key) => [key, []])))
-    // Only the control plane knows what is wrong with values that are no passwords.
-    void Promise.all(form.parts.map((part) => entries.judge(part))).then(() => toProblem(element.current))
-  }, [])
 
   return (
     <form

@@ -12,7 +12,7 @@ import type { SentValues } from './sent-values.js'
 import type { Wizard } from './wizard.js'
 
 /** The launch of a form that somebody fills in. */
-interface Launch {
+export interface Launch {
   /** Why it failed, when that is not about values. */
   readonly error: Error | null
   readonly isBusy: boolean

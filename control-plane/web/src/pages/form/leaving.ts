@@ -7,7 +7,7 @@ import { session } from '../../live/session.js'
 const BACK_MS = 1000
 
 /** The way out of a form with entries, and the way back in it. */
-interface Leaving {
+export interface Leaving {
   /** Leaves the form after the question was answered; null: nobody wants to leave. */
   readonly asked: (() => void) | null
   stay(): void
