@@ -38,6 +38,8 @@ export function readDraft(key: string): Draft | null {
 /** Keeps what was entered, but no passwords and no files. */
 export function keepDraft(key: string, form: FormModel, typed: Typed): void {
   const parts = form.parts.map(({ step, fields }) => [step ?? '', kept(form, fields, typed[step ?? ''] ?? {})] as const)
+  // A password or a file alone is nothing to go on with.
+  if (parts.every(([, values]) => Object.keys(values).length === 0)) return removeDraft(key)
   const text = writeJson({ at: Date.now(), typed: Object.fromEntries(parts) } satisfies Draft)
   unlessForbidden(() => {
     if (text.length <= MAX_DRAFT_LENGTH) localStorage.setItem(key, text)
