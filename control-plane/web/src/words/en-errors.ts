@@ -154,7 +154,7 @@ export const errorWords: Readonly<Record<string, string | ((details: Details) =>
   not_ended: 'The job has not ended yet.',
   not_abandoned: 'The job is not abandoned any more.',
   abort_pending: 'The job is being aborted already.',
-  part_of_a_job: 'This job is a part of another job. Do it there.',
+  part_of_a_job: 'This is a child job. Do this at its parent job.',
   relaunch_not_allowed: 'Your roles do not allow you to run jobs again.',
   form_forbids_relaunch: 'The form of this job does not allow it to be run again.',
   changed_since_asked: (details) => named('Look at it again. This has changed', changedSubjects(details)),

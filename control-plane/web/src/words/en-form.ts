@@ -14,11 +14,11 @@ export const formWords = {
   beginAnew: 'Begin anew',
   leaveTitle: 'Leave this form?',
   leaveText: (days: number) =>
-    `It is not launched. What you entered stays in this browser for ${days} days, but for passwords and files, until you sign out.`,
+    `It is not launched. This browser keeps what you entered for ${days} days, or until you sign out. It keeps no passwords and no files.`,
   leave: 'Leave',
   stay: 'Stay here',
   choose: 'Choose…',
-  beside: (value: string) => `The value is now ${value}. Choose another one here.`,
+  beside: (value: string) => `The value is now ${value}. It does not fit into this field.`,
   addRow: 'Add a row',
   removeRow: (number: number) => `Remove row ${number}`,
   row: (number: number) => `Row ${number}`,

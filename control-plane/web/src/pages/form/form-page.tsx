@@ -71,7 +71,7 @@ function Begun(props: {
     setFound(null)
   }
   return (
-    <div class="card">
+    <div class="form card">
       <p>{formWords.begun(timeText(found.at))}</p>
       <div class="buttons">
         <button type="button" class="main" onClick={goOn}>
