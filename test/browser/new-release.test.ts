@@ -77,6 +77,7 @@ test('after a new release a page loads itself again, but not while somebody type
 
   // What was typed is left with its page, and the next one is loaded anew.
   await typing.getByRole('banner').getByRole('link', { name: 'Jobs' }).click()
+  await typing.getByRole('dialog').getByRole('button', { name: 'Leave', exact: true }).click()
   await expect.poll(() => isMarked(typing)).toBe(false)
   await question.getByRole('button', { name: 'Cancel' }).click()
   await asked.getByRole('button', { name: 'Reload the page' }).click()
