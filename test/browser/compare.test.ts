@@ -67,7 +67,7 @@ test('a failed job says what is not as in the last good run', async () => {
   await page.keyboard.press('Enter')
   await page.getByText('Nothing differs').waitFor()
   expect(new URL(page.url()).search).toBe(`?with=${bad}`)
-  await page.getByRole('link', { name: 'The last good run' }).click()
+  await page.getByRole('link', { name: 'The last good run', exact: true }).click()
   await page.getByText(`Compared with Job ${good},`).waitFor()
   expect(await admin.faults()).toEqual([])
 })
