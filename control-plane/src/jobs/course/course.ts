@@ -210,7 +210,9 @@ export class Course {
     if (uuid !== null) this.#name(uuid, record)
     if (kind === 'play') return record
     const place = placeOf(beginning)
-    this.#byPlace.set(place, [...(this.#byPlace.get(place) ?? []), record])
+    const same = this.#byPlace.get(place)
+    if (same) same.push(record)
+    else this.#byPlace.set(place, [record])
     return record
   }
 
