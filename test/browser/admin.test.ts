@@ -118,7 +118,7 @@ describe('an admin', () => {
     await confirm('Delete')
     await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor()
     await page.getByRole('link', { name: 'admin', exact: true }).first().waitFor()
-    expect(await page.getByRole('link', { name: 'olga' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'olga' }).waitFor({ state: 'detached' })
     expect(await olga.faults()).toEqual([])
     await olga.close()
   })
