@@ -66,7 +66,10 @@ describe('a schedule', () => {
     [at('CRON_TZ=UTC 0 2 * * *'), 'schedule_cron', 'Give the time zone as time_zone'],
     [at('0 ? * * *'), 'schedule_cron', 'stands only for the day'],
     [at('H 2 * * *'), 'schedule_cron', 'no random times'],
-    [at('99 5 * * *'), 'schedule_cron', 'cron is not an expression that can be read'],
+    [at('99 5 * * *'), 'schedule_cron', '"99" cannot stand as the minute (0 to 59)'],
+    [at('5/15 * * * *'), 'schedule_cron', 'Write 5-59/15'],
+    [at('0 24 * * *'), 'schedule_cron', '"24" cannot stand as the hour (0 to 23)'],
+    [at('0 0 C * *'), 'schedule_cron', '"C" cannot stand as the day of the month (1 to 31)'],
     [at('0 0 31 2 *'), 'schedule_never', 'There is no day at which this cron expression starts anything'],
     [once(NOW), 'schedule_never', 'at lies in the past'],
   ])('%j is refused', (timing, code, words) => {

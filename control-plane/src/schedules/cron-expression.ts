@@ -47,9 +47,39 @@ export function readCron(text: string): CronExpression {
       nextAfter: (wallTime) => cron.nextRun(new Date(wallTime))?.getTime() ?? null,
     }
   } catch (error) {
-    throw new InvalidInputError('schedule_cron', 'cron is not an expression that can be read', undefined, {
-      cause: error,
-    })
+    throw new InvalidInputError('schedule_cron', unreadable(words), undefined, { cause: error })
+  }
+}
+
+/** The parts of an expression: the name, and the numbers that may stand there. */
+const PARTS = [
+  ['minute', '0 to 59'],
+  ['hour', '0 to 23'],
+  ['day of the month', '1 to 31'],
+  ['month', '1 to 12'],
+  ['day of the week', '0 to 7'],
+] as const
+
+/** Which part cannot be read, and what may stand there. */
+function unreadable(words: readonly string[]): string {
+  for (const [place, [name, numbers]] of PARTS.entries()) {
+    const word = words[place] ?? ''
+    if (isReadableAt(place, word)) continue
+    const [, from, step] = /^(\d+)\/(\d+)$/.exec(word) ?? []
+    const last = numbers.split(' ').at(-1) ?? ''
+    const hint = from === undefined ? '' : `. Write ${from}-${last}/${step ?? ''}`
+    return `cron cannot be read: ${JSON.stringify(word.slice(0, 100))} cannot stand as the ${name} (${numbers})${hint}`
+  }
+  return 'cron is not an expression that can be read'
+}
+
+function isReadableAt(place: number, word: string): boolean {
+  try {
+    return (
+      new Cron(PARTS.map((_, at) => (at === place ? word : '*')).join(' '), { mode: '5-part', paused: true }) !== null
+    )
+  } catch {
+    return false
   }
 }
 
