@@ -124,13 +124,18 @@ export function requireAuthorInventory(entry: string): void {
   }
 }
 
+/** Where ansible ends a pattern of a limit, also one that names a file. */
+const LIMIT_END = /[\s,:[\]]/
+
 /**
  * A limit that the author of a form gave. Only here `@path` makes ansible read a file.
  * @throws CommandWordsError
  */
 export function requireAuthorLimit(limit: string): void {
-  if (limit.startsWith('@')) parseAuthorPath(limit.slice(1))
-  else parseLimit(limit)
+  if (!limit.startsWith('@')) return void parseLimit(limit)
+  const path = limit.slice(1)
+  const part = parseAuthorPath(path).find((one) => LIMIT_END.test(one.replaceAll(/\[[^[\]]*\]/g, '')))
+  if (part !== undefined) throw wordsError(part, 'cannot be a part of the path of a limit, which ansible splits')
 }
 
 /** Folders whose files hold variables, often secret ones. They are refused: ansible shows lines of a file that is no inventory. */

@@ -14,7 +14,7 @@ import { actionsOf } from './can.js'
 import type { Estimates } from './estimates.js'
 import { placeOf, type Place } from './place.js'
 import { runsOn } from './runs-on.js'
-import { findBeginnings, findStages } from '../../store/jobs/job-stages.js'
+import { findBeginTimes, findStages } from '../../store/jobs/job-stages.js'
 import type { Queries } from '../../store/store.js'
 
 /** What a page that shows one job needs of other parts. */
@@ -45,7 +45,7 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
   const place = await placeOf({ queries, courses, runners: reading.runners, now: () => clock.now() }, row)
   const details = {
     can: await actionsOf(launching, caller, row),
-    began: isoTime((await findBeginnings(queries, [id])).get(id) ?? null),
+    began: isoTime((await findBeginTimes(queries, [id])).get(id) ?? null),
     place,
     runs_on: await runsOn({ queries, sequences: launching.sequences }, row),
     time_limit:

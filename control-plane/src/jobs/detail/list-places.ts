@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../auth/sessions/caller.js'
 import { writtenRecords } from '../../ground/written-records.js'
-import { findBeginnings } from '../../store/jobs/job-stages.js'
+import { findBeginTimes } from '../../store/jobs/job-stages.js'
 import { findJob } from '../../store/jobs/jobs.js'
 import { isoTime } from '../../time/clock.js'
 import { type JobPage, type ListRequest, MAX_TAGGED, readRecords, recordsTag } from '../read/reading.js'
@@ -18,8 +18,8 @@ const MAX_PLACES = 20
 type Dependencies = Pick<JobDetailDependencies, 'reading' | 'courses' | 'estimates' | 'clock'>
 
 /**
- * The jobs that the caller may see, newest first, each with the time when it began. For the newest of them that have not ended the list also says where
- * they are, and how much time is left.
+ * The jobs that the caller may see, newest first, each with the time when it began. For the newest of them that have not
+ * ended the list also says where they are, and how much time is left.
  */
 export async function readJobsWithPlaces(
   dependencies: Dependencies,
@@ -31,7 +31,7 @@ export async function readJobsWithPlaces(
   const open = records.filter(({ status }) => !isFinalStatus(status)).slice(0, MAX_PLACES)
   const places = new Map<number, Awaited<ReturnType<typeof whereIs>>>()
   for (const { id } of open) places.set(id, await whereIs(dependencies, id))
-  const began = await findBeginnings(
+  const began = await findBeginTimes(
     dependencies.reading.queries,
     records.map(({ id }) => id),
   )

@@ -9,7 +9,7 @@ import { failureMessage } from './failure-message.js'
 import type { JobReading } from './reading.js'
 
 /** Most failed results that are read, most groups, and most hosts that a group names. */
-const MAX_RESULTS = 50_000
+const MAX_RESULTS = 10_000
 const MAX_GROUPS = 50
 const MAX_HOSTS = 100
 

@@ -65,7 +65,7 @@ const IDS_PER_READ = 1000
  * When a runner took each of these jobs for the first time, or when a parent job began with its steps, in milliseconds
  * since the epoch. A job that has not begun, or never did, is left out.
  */
-export async function findBeginnings(
+export async function findBeginTimes(
   queries: Queries,
   jobIds: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
