@@ -15,6 +15,7 @@ const FORMS = {
     - {name: host, label: Host}
     - {name: pin, type: password, label: PIN}
     - {name: disks, type: list, label: Disks, subform: Disk}
+    - {name: extra, type: yaml, label: Extra, subform: Disk}
 - name: Disk
   type: subform
   fields: [{name: size, label: Size}, {name: key, type: password, label: Key}]
@@ -118,8 +119,10 @@ test('a reload is asked about, and loses nothing; the launch and the sign-out re
   expect(await stored()).not.toContain('web2')
 
   await open('/forms/Order')
+  await field('Extra').fill('{size: 1, key: hush-in-yaml}')
   await field('Host').fill('web3')
   await expect.poll(stored).toContain('web3')
+  expect(await stored()).not.toContain('hush-in-yaml')
   await button('Sign out').click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   expect(await stored()).not.toContain('web3')

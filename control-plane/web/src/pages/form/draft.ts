@@ -51,10 +51,23 @@ export function removeDraft(key: string): void {
   unlessForbidden(() => localStorage.removeItem(key))
 }
 
+const isLeftOut = ({ type }: FormField) => type === 'password' || type === 'file'
+
+/** Whether a subform asks for a password or a file, at any depth. It may contain itself. */
+function asksSecretly(form: FormModel, subform: string | null, seen: readonly string[] = []): boolean {
+  if (subform === null || seen.includes(subform)) return false
+  const inside = form.subforms.get(subform) ?? []
+  return inside.some((field) => isLeftOut(field) || asksSecretly(form, field.subform, [...seen, subform]))
+}
+
+/** What is written as YAML is one text, from which a password cannot be taken out. */
+const mayHidePassword = (form: FormModel, { type, subform }: FormField) =>
+  type === 'yaml' && asksSecretly(form, subform)
+
 /** The values of these fields without passwords and files, also in the rows of lists. */
 function kept(form: FormModel, fields: readonly FormField[], values: Values): Values {
   const entries = fields
-    .filter(({ type, name }) => type !== 'password' && type !== 'file' && values[name] !== undefined)
+    .filter((field) => !isLeftOut(field) && !mayHidePassword(form, field) && values[field.name] !== undefined)
     .map(({ name, subform }) => {
       const inside = subform === null ? undefined : form.subforms.get(subform)
       const value = values[name]

@@ -59,7 +59,6 @@ export function useLeaving(isDirty: boolean, step: string | null, show: (step: s
   }
 
   useEffect(() => {
-    // The entries of before the page was loaded again.
     // The page was loaded again at a step. It begins anew here: the browser may load it again to go to an earlier one.
     if (depthNow() > 0) history.replaceState(null, '')
     const own = location.pathname + location.search
