@@ -9,7 +9,7 @@ import {
 } from '@holdfast/protocol'
 import type { AuditSettings } from './audit/compose.js'
 import { SYSLOG_PROTOCOLS, type SyslogPlace } from './audit/syslog.js'
-import { SHORTEST_PASSWORD } from './auth/accounts/account-rules.js'
+import { SHORTEST_PASSWORD } from './words/password-length.js'
 import type { AuthSettings } from './auth/compose.js'
 import type { CredentialSettings } from './credentials/compose.js'
 import { vaultSettingsOf } from './credentials/hashicorp/settings.js'

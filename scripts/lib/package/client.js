@@ -18,7 +18,7 @@ const SERVICE_ONLY = {
   'backup/make-backup.js': ['makeBackup'],
   'backup/restore-backup.js': ['restoreBackup'],
   'store/open-store.js': ['openStoreBeside', 'holdDatabase'],
-  'auth/sign-in/passwords.js': ['createPasswords', 'passwordForm'],
+  'auth/sign-in/passwords.js': ['createPasswords'],
 }
 
 /** In place of the service: what is here is the client. */

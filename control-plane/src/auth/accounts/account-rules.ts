@@ -1,11 +1,7 @@
 import { InvalidInputError } from '../../errors.js'
 import { usernameKey } from '../../store/accounts/users.js'
+import { MAX_PASSWORD_LENGTH, SHORTEST_PASSWORD } from '../../words/password-length.js'
 import { passwordForm } from '../sign-in/passwords.js'
-
-/** Fewest characters of a password. */
-export const SHORTEST_PASSWORD = 12
-/** Longest password, in characters. A longer one would only make its hash slower. */
-export const MAX_PASSWORD_LENGTH = 1024
 
 /**
  * A name begins with a letter or digit. It contains no `/` and no `:`, which separate names in roles and in HTTP Basic.

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { MAX_PASSWORD_LENGTH } from '../../auth/accounts/account-rules.js'
+import { MAX_PASSWORD_LENGTH } from '../../words/password-length.js'
 import type { BrowserSessions } from '../../auth/sessions/browser-sessions.js'
 import type { OpenId } from '../../auth/openid/open-id.js'
 import type { Sessions } from '../../auth/sessions/sessions.js'
