@@ -18,6 +18,8 @@ const KINDS: readonly ((chance: Chance) => string)[] = [
   (chance) => `{ansible.builtin.fail: {msg: no}, when: inventory_hostname == '${chance.pick(HOSTS)}'}`,
   () => '{ansible.builtin.include_tasks: more.yml, loop: [1, 2, 3]}',
   () => 'ansible.builtin.meta: flush_handlers',
+  (chance) =>
+    `{block: [{name: try, ansible.builtin.fail: {msg: no}, when: inventory_hostname == '${chance.pick(HOSTS)}'}], rescue: [{name: help, ansible.builtin.debug: {msg: said}}], always: [{name: tidy, ansible.builtin.debug: {msg: said}}]}`,
 ]
 
 function tasksOf(chance: Chance): string {
