@@ -308,7 +308,11 @@ describe('the start of a job', () => {
   })
 
   it('lets the kernel end the program rather than its supervisor when no memory is left', async () => {
-    const job = await JobFolder.create({ argv: shell('cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj') })
+    // The program may begin before its supervisor has its own score back, which it lent to the start.
+    const own = '$(cat /proc/self/oom_score_adj)'
+    const ofParent = '$(cat /proc/$PPID/oom_score_adj)'
+    const waiting = `for i in $(seq 500); do [ "${own}" -gt "${ofParent}" ] && break; sleep 0.01; done`
+    const job = await JobFolder.create({ argv: shell(`${waiting}; echo "${own}"; echo "${ofParent}"`) })
     await job.run()
     const [ofProgram = 0, ofSupervisor = 0] = (await job.output()).split('\n').map(Number)
     expect(ofProgram).toBeGreaterThan(ofSupervisor)

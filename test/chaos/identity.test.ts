@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { copyLiveFolder } from '../support/copied-folder.js'
 import type { RunningProcess } from '../support/process.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
@@ -36,9 +36,9 @@ async function expectExactSuccess(jobId: number, truth: SyntheticTruth): Promise
 }
 
 /** A copy of the state folder, as a backup or an image of the host makes it. */
-function copyState(name: string): string {
+async function copyState(name: string): Promise<string> {
   const copy = join(chaos.product.folder, name)
-  execFileSync('cp', ['-r', statePath(), copy])
+  await copyLiveFolder(statePath(), copy)
   return copy
 }
 
@@ -72,7 +72,7 @@ describe('of an agent and its copy, one works and the other is refused', () => {
   test('when the folder was copied while the agent was stopped and a playbook went on', async () => {
     const { jobId, truth } = await launchGated()
     await chaos.product.agent.stop('SIGKILL')
-    const copy = copyState('copy')
+    const copy = await copyState('copy')
     chaos.product.startAgent()
     await chaos.product.waitForRunner()
     const clone = startOtherAgent(chaos, { name: 'test-runner', statePath: copy, onOtherHost: true })
@@ -85,7 +85,7 @@ describe('of an agent and its copy, one works and the other is refused', () => {
     const { jobId, truth } = await launchGated()
     const welcomes = () => chaos.product.agent.said().split('connected to the control plane and approved').length
     const before = welcomes()
-    const clone = startOtherAgent(chaos, { name: 'test-runner', statePath: copyState('copy'), onOtherHost: true })
+    const clone = startOtherAgent(chaos, { name: 'test-runner', statePath: await copyState('copy'), onOtherHost: true })
     await expectCloneShown(chaos.product.agent, clone)
     // The original was not even interrupted.
     expect(welcomes()).toBe(before)
@@ -98,7 +98,7 @@ describe('of an agent and its copy, one works and the other is refused', () => {
   test('when the original is only cut off: the copy ends none of its jobs, and the original tells how they end', async () => {
     const { product, proxy } = chaos
     const { jobId, truth } = await launchGated()
-    const statePathOfCopy = copyState('copy')
+    const statePathOfCopy = await copyState('copy')
     proxy.refuse(true)
     proxy.cut()
     await waitFor('the original to be away', async () => (await runnerNamed(chaos, 'test-runner'))?.online === false)

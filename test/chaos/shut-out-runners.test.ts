@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { copyLiveFolder } from '../support/copied-folder.js'
 import { killProcessesOfFolder } from '../support/processes-of-folder.js'
 import { USUAL_DATABASE } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
@@ -115,7 +115,7 @@ describe('a state folder that was restored from an older copy', () => {
       const cutOff = await chaos.launchSynthetic({ steps: 200, gates })
       await waitFor('both to have begun', () => ended.truth.written() > 0 && cutOff.truth.written() > 0)
       await product.agent.stop('SIGKILL')
-      execFileSync('cp', ['-r', join(product.folder, 'rte-state'), copy])
+      await copyLiveFolder(join(product.folder, 'rte-state'), copy)
 
       // The host goes on: one job ends, one comes to its second gate, one is new.
       product.startAgent()
