@@ -173,4 +173,19 @@ describe('growth', () => {
   ])('of %s without bound is a fault', (name, values, problem) => {
     expect(judgeGrowth(samples(name, values), 10).join()).toMatch(problem)
   })
+
+  test.each<[string, keyof Figures, readonly number[]]>([
+    ['the largest bodies in the last quarter', 'memory', [149, 382, 417, 397, 506]],
+    ['the largest bodies in the first and the last quarter', 'database', [2, 90, 90, 91, 150]],
+  ])('is no fault by %s', (_what, name, values) => {
+    expect(
+      judgeGrowth(
+        samples(
+          name,
+          values.map((mb) => mb * MB),
+        ),
+        10,
+      ),
+    ).toEqual([])
+  })
 })

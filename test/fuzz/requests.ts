@@ -194,6 +194,12 @@ function hintFor(operation: Operation, status: number | null, { world, account }
       case 'address':
         // Nobody listens there, so a dial ends at once and leads nowhere.
         return `http://127.0.0.1:${status === 409 ? 1 : chance.between(1, 300)}`
+      case 'url':
+        return `http://127.0.0.1:${chance.between(1, 300)}/hook`
+      case 'events':
+        return operation.key.includes('/notification-target')
+          ? chance.pick([[], ['job.ended', 'runner.lost']])
+          : undefined
       case 'fingerprint':
         return operation.key === 'POST /runner' ? null : undefined
       case 'email':

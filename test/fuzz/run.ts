@@ -166,7 +166,7 @@ export async function fuzz(
     interrupted.aborted || share() >= 1 || (faults.size > 0 && !options.goOn) || [...faults.values()].some(isTheEnd)
   try {
     while (!isOver()) {
-      const [before, quarter] = [sent, Math.floor(share() * QUARTERS)]
+      const before = sent
       const most = Math.min(MAX_AT_ONCE, options.requests - sent)
       take(await sendSome(Math.min(most, forkFor(chance, -sent).between(1, MAX_AT_ONCE))))
       if (isOver() && share() < 1) break
@@ -174,7 +174,7 @@ export async function fuzz(
       if (crosses(before, sent, PROGRESS_EVERY)) {
         say(`${sent} requests; ${coverage.missing().length} of ${coverage.declared} declared answers not seen yet`)
       }
-      if (Math.floor(share() * QUARTERS) > quarter && samples.length < QUARTERS) await sample()
+      if (samples.length < QUARTERS && share() * QUARTERS >= samples.length) await sample()
       if (options.perSecond > 0) await pauseUntil(startedAt + (sent / options.perSecond) * 1000, interrupted)
     }
     if (share() >= 1 && ![...faults.values()].some(isTheEnd)) {
