@@ -37,6 +37,19 @@ export interface Appearance {
   environment: string
 }
 
+export interface Attention {
+  /** Jobs that wait for an approval that the caller may give */
+  approvals: number
+  /** Runners that ask to join; null: only for admins */
+  runner_requests: number | null
+  /** Approved runners that are turned on and not connected; null: only for admins */
+  lost_runners: number | null
+  /** Jobs of runners that the database does not know, and about which nobody has decided; null: only for admins */
+  unknown_jobs: number | null
+  /** Forms, workflows and parts of them that are not in force; null: only for admins */
+  broken_forms: number | null
+}
+
 export interface AuditList {
   count: number
   records: AuditRecord[]
@@ -1819,6 +1832,14 @@ export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObj
   previous: v.array(v.string()),
 })
 
+export const attentionSchema: v.GenericSchema<unknown, Attention> = v.looseObject({
+  approvals: v.pipe(v.number(), v.safeInteger()),
+  runner_requests: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  lost_runners: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  unknown_jobs: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  broken_forms: v.nullable(v.pipe(v.number(), v.safeInteger())),
+})
+
 export const listedFormSchema: v.GenericSchema<unknown, ListedForm> = v.looseObject({
   name: v.string(),
   type: v.string(),
@@ -2982,6 +3003,8 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<ServiceKey>
+  /** How much waits for the caller */
+  getAttention(request?: NoParameters, options?: RequestOptions): Promise<Attention>
   /** The forms that the caller may launch */
   listForms(
     request?: {
@@ -3951,6 +3974,7 @@ export const operations = {
     accept: 'application/json',
     schema: serviceKeySchema,
   },
+  getAttention: { method: 'GET', path: '/attention', query: [], accept: 'application/json', schema: attentionSchema },
   listForms: { method: 'GET', path: '/forms', query: ['fields'], accept: 'application/json', schema: formListSchema },
   getListedForm: {
     method: 'GET',

@@ -60,7 +60,7 @@ const COMMANDS: Commands = {
   'join-token': late('Tokens that approve a runner at its first request (admins)', async (run) =>
     (await import('./commands/join-token.js')).joinTokenCommands(run),
   ),
-  service: late('The key by which the control plane proves itself to runners (admins)', async (run) =>
+  service: late('What waits for you, and the key by which the control plane proves itself to runners', async (run) =>
     (await import('./commands/service.js')).serviceCommands(run),
   ),
   token: late('Your API tokens, for scripts', async (run) =>

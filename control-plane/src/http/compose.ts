@@ -21,6 +21,7 @@ import { version } from '../version.js'
 import { WEB_FOLDER } from '../web-folder.js'
 import { type AppDependencies, buildApp } from './app.js'
 import { appearanceRoutes } from './service/appearance.js'
+import { attentionRoutes } from './service/attention.js'
 import { auditRoutes } from './service/audit.js'
 import { authRoutes } from './sign-in/auth.js'
 import { browserSessionRoutes } from './sign-in/browser-session.js'
@@ -234,6 +235,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     roles: auth.roles,
   }
   return [
+    attentionRoutes({ reading, hub, orphans, problems: shown }),
     formRoutes(shown),
     evaluateRoutes(evaluation),
     askFieldRoutes((caller, request) => askField(launching, caller, request)),

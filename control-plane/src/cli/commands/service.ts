@@ -4,8 +4,26 @@ import { resource } from './resource.js'
 
 const fingerprintLine = (key: { readonly fingerprint: string }) => `${key.fingerprint}\n`
 
+/** What is counted for the caller, in the words of a person. */
+const ATTENTION = [
+  ['approvals', 'jobs wait for an approval that you may give'],
+  ['runner_requests', 'runners ask to join'],
+  ['lost_runners', 'approved runners are not connected'],
+  ['unknown_jobs', 'jobs of runners are unknown to the database'],
+  ['broken_forms', 'forms, workflows or parts of them are not in force'],
+] as const
+
 /** `holdfast service …` */
 export const serviceCommands = resource('the service', {
+  attention: act({
+    describe: 'Say how much waits for you: approvals, and for admins runners and forms',
+    ask: ({ client }) => client.getAttention(),
+    text: (answer) =>
+      ATTENTION.map(([name, words]) => [answer[name], words] as const)
+        .filter(([count]) => count !== null)
+        .map(([count, words]) => `${String(count).padStart(5)}  ${words}\n`)
+        .join(''),
+  }),
   fingerprint: act({
     describe: 'Print the fingerprint of the key by which the control plane proves itself to runners',
     ask: ({ client }) => client.getServiceKey(),
