@@ -51,8 +51,8 @@ async function bundlePages() {
     const addresses = await addressesOfPages(build)
     await shrinkScripts(Object.keys(metafile.outputs))
     const sizes = sizesOf(metafile.outputs)
-    const pages = Object.entries(addresses).map(([name, pattern]) => ({
-      pattern,
+    const pages = Object.entries(addresses).map(([name, { path }]) => ({
+      pattern: path,
       scripts: scriptsOfPage(metafile.outputs, name),
     }))
     const icon = withHash('icon.svg', readFileSync(join(WEB, 'icon.svg')))
@@ -87,7 +87,7 @@ async function shrinkScripts(paths) {
   }
 }
 
-/** The table of addresses, which the pages and the control plane share. */
+/** The table of pages, which the pages and the control plane share. */
 async function addressesOfPages(build) {
   const { outputFiles } = await build({
     entryPoints: [join(WEB, 'src/routes.ts')],

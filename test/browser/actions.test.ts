@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product } from '../support/product.js'
 import type { ScriptedRunner } from '../support/scripted-runner.js'
-import { type Person, signInOn } from './kit/chromium.js'
+import { type Person, signInOn, userMenuOf } from './kit/chromium.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 import { startScriptedScene } from './kit/scene.js'
 
@@ -143,6 +143,7 @@ test('a file goes up, an entry is saved, and a page is shown after a sign-in', a
 
 test('a sign-out without a session is a sign-out', async () => {
   await open('/jobs')
+  await userMenuOf(page, 'admin').click()
   await button('Sign out').waitFor()
   await forgetAt(/\/auth\/session$/)
   await button('Sign out').click()

@@ -79,7 +79,7 @@ async function withAnswers(change: (body: string) => string | null, look: () => 
 describe('an admin', () => {
   test('adds a user, gives groups and a password, ends their sessions, blocks and deletes them', async () => {
     await open('/jobs')
-    await page.getByRole('link', { name: 'Administration' }).click()
+    await page.getByRole('link', { name: 'Users' }).click()
     const form = page.getByRole('form', { name: 'Add a local user' })
     await form.getByLabel('Username').fill('olga')
     await form.getByLabel('Groups').fill('ops, dba')
@@ -113,7 +113,7 @@ describe('an admin', () => {
 
     await button('Block').click()
     await confirm('Block')
-    await page.getByText('Blocked').waitFor()
+    await page.getByText('Blocked', { exact: true }).waitFor()
     await button('Delete').click()
     await confirm('Delete')
     await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor()
@@ -307,7 +307,7 @@ test('who is no admin is led to no admin page, and is told so there; by keyboard
   await keyboard.press('Enter')
   await nora.page.getByRole('region', { name: 'Field values' }).getByText('"1.4"').waitFor()
 
-  expect(await nora.page.getByRole('link', { name: 'Administration' }).count()).toBe(0)
+  expect(await nora.page.getByRole('link', { name: 'Users' }).count()).toBe(0)
   for (const path of ADMIN_PAGES) {
     await open(path, nora.page)
     await nora.page.getByRole('alert').getByText('You may not see this').first().waitFor()

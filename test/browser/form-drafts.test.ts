@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product } from '../support/product.js'
-import { type Person, signInOn } from './kit/chromium.js'
+import { type Person, signInOn, signOutOf } from './kit/chromium.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 import { startScriptedScene } from './kit/scene.js'
 
@@ -123,7 +123,7 @@ test('a reload is asked about, and loses nothing; the launch and the sign-out re
   await field('Host').fill('web3')
   await expect.poll(stored).toContain('web3')
   expect(await stored()).not.toContain('hush-in-yaml')
-  await button('Sign out').click()
+  await signOutOf(page, 'admin')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   expect(await stored()).not.toContain('web3')
   expect(questions).toBe(1)

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { type Product } from '../support/product.js'
-import { type Person } from './kit/chromium.js'
+import { type Person, userMenuOf } from './kit/chromium.js'
 import { startScriptedScene } from './kit/scene.js'
 import { expectForEverybody } from './kit/for-everybody.js'
 
@@ -73,6 +73,7 @@ test('the chosen colours stay after the page is loaded again, and are the same i
   await page.reload()
   await expect.poll(() => colours.inputValue()).toBe('dark')
   expect(await shown()).toBe('dark')
+  await userMenuOf(page, 'admin').click()
   const header = page.getByRole('banner').getByRole('combobox', { name: 'Colours' })
   expect(await header.inputValue()).toBe('dark')
   await header.selectOption('Auto')

@@ -7,7 +7,7 @@ import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '../support/ope
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { PEOPLE, READER, type Slapd, startSlapd } from '../support/slapd.js'
 import { accessFaults } from './kit/axe.js'
-import { newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { newPerson, signInOn, signOutOf, startChromium, userMenuOf } from './kit/chromium.js'
 
 /** Who is not a local user signs in on the page: at OpenLDAP's server, and at providers that are of another site. */
 const PASSWORD = 'the password of the directory'
@@ -91,7 +91,7 @@ afterAll(async () => {
   await Promise.all([slapd?.close(), oidc?.close(), entra?.close()])
 })
 
-const whoIs = (page: Page, name: string) => page.getByRole('banner').getByRole('link', { name, exact: true }).waitFor()
+const whoIs = (page: Page, name: string) => userMenuOf(page, name).waitFor()
 const provider = (page: Page, name: string) => page.getByRole('link', { name: `Sign in with ${name}` })
 
 test('a user of the directory signs in with name and password, has the roles of their groups, and goes on where they wanted to', async () => {
@@ -108,11 +108,12 @@ test('a user of the directory signs in with name and password, has the roles of 
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await whoIs(page, 'lena (ldap)')
   await page.getByRole('button', { name: 'Launch' }).waitFor()
-  await page.getByRole('link', { name: 'lena (ldap)' }).click()
+  await userMenuOf(page, 'lena (ldap)').click()
+  await page.getByRole('link', { name: 'Your account' }).click()
   await page.getByText('operators', { exact: false }).first().waitFor()
 
   // A directory that is away is no wrong password, and local users are let in all the same.
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOutOf(page, 'lena (ldap)')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await slapd.stop()
   await page.getByLabel('Username').fill('lena')

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { ScriptedRunner } from '../support/scripted-runner.js'
-import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { type Person, newPerson, signInOn, signOutOf, startChromium } from './kit/chromium.js'
 
 /**
  * Many tabs of one browser, which opens only six connections to a server: one event stream for all of them, and an output
@@ -114,7 +114,7 @@ test(`${TABS} tabs of a browser load and hear of changes over one event stream, 
   await tabs[0]?.getByText('It stops at one').waitFor()
   expect(await openStreams()).toBe(1)
 
-  await tabs[0]?.getByRole('button', { name: 'Sign out' }).click()
+  await signOutOf(tabs[0] as Page, 'admin')
   await tabs[0]?.getByRole('heading', { name: 'Sign in' }).waitFor()
   for (const tab of tabs.slice(1)) await tab.getByRole('dialog', { name: 'Your session is over' }).waitFor()
   await expect.poll(openStreams).toBe(0)

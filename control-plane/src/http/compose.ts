@@ -31,7 +31,7 @@ import { configRoutes } from './forms/config.js'
 import { askField } from '../jobs/launch/ask-field.js'
 import { askFieldRoutes } from './forms/ask-field.js'
 import { evaluateRoutes } from './forms/evaluate.js'
-import { formRoutes } from './forms/forms.js'
+import { formProblems, formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobCompareRoutes } from './jobs/job-compare.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
@@ -235,7 +235,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     roles: auth.roles,
   }
   return [
-    attentionRoutes({ reading, hub, orphans, problems: shown }),
+    attentionRoutes({ reading, hub, orphans, formProblems: () => formProblems(shown) }),
     formRoutes(shown),
     evaluateRoutes(evaluation),
     askFieldRoutes((caller, request) => askField(launching, caller, request)),

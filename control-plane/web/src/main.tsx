@@ -1,40 +1,52 @@
-import { render } from 'preact'
+import { type ComponentType, Fragment, render } from 'preact'
 import lazy from 'preact-iso/lazy'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { useEffect } from 'preact/hooks'
 import { BASE, addressOf } from './live/address.js'
 import { askEarly } from './live/answer.js'
 import { api } from './live/api.js'
-import { readSession, session } from './live/session.js'
+import { firstPage, isFor, readSession, session } from './live/session.js'
 import { startTheme } from './live/theme.js'
 import { PageTitle } from './parts/content.js'
 import { JobsPage } from './pages/jobs/jobs-page.js'
-import { PAGES } from './routes.js'
+import type * as Others from './pages/others.js'
+import { type Page, type PageName, PAGES, menuOf } from './routes.js'
 import { Shell } from './shell/shell.js'
 import { words } from './words/en.js'
 
 // The list of jobs is what people see first, so it is a part of the start. Other pages are loaded when they are opened.
 const JobPage = lazy(() => import('./pages/job/job-page.js').then(({ JobPage: page }) => page))
 const others = () => import('./pages/others.js')
-const FormsPage = lazy(() => others().then(({ FormsPage: page }) => page))
-const FormPage = lazy(() => others().then(({ FormPage: page }) => page))
-const ApprovalsPage = lazy(() => others().then(({ ApprovalsPage: page }) => page))
-const RunnersPage = lazy(() => others().then(({ RunnersPage: page }) => page))
-const RunnerPage = lazy(() => others().then(({ RunnerPage: page }) => page))
-const MePage = lazy(() => others().then(({ MePage: page }) => page))
-const UsersPage = lazy(() => others().then(({ UsersPage: page }) => page))
-const UserPage = lazy(() => others().then(({ UserPage: page }) => page))
-const RolesPage = lazy(() => others().then(({ RolesPage: page }) => page))
-const CredentialsPage = lazy(() => others().then(({ CredentialsPage: page }) => page))
-const AuditPage = lazy(() => others().then(({ AuditPage: page }) => page))
-const SettingsPage = lazy(() => others().then(({ SettingsPage: page }) => page))
+type OthersName = keyof typeof Others
+const other = (name: OthersName) => lazy(() => others().then((pages) => pages[name]))
 
-/** The first page after the sign-in: the jobs, or the password that has to be changed. */
+const COMPONENTS: Readonly<Record<PageName, ComponentType>> = {
+  start: Start,
+  signIn: Start,
+  jobs: JobsPage,
+  job: JobPage,
+  jobTab: JobPage,
+  forms: other('FormsPage'),
+  form: other('FormPage'),
+  approvals: other('ApprovalsPage'),
+  me: other('MePage'),
+  runners: other('RunnersPage'),
+  runner: other('RunnerPage'),
+  users: other('UsersPage'),
+  user: other('UserPage'),
+  roles: other('RolesPage'),
+  credentials: other('CredentialsPage'),
+  audit: other('AuditPage'),
+  settings: other('SettingsPage'),
+}
+const MePage = COMPONENTS.me
+
+/** The page of `/`: the jobs, or for people who see only their own jobs the forms. After a sign-in it goes on to `to`. */
 function Start() {
   const { route } = useLocation()
-  const to = new URLSearchParams(location.search).get('to') ?? '/jobs'
+  const to = new URLSearchParams(location.search).get('to') ?? ''
   useEffect(() => {
-    route(addressOf(/^\/(?!\/)/.test(to) ? to : '/jobs'), true)
+    route(addressOf(/^\/(?!\/)./.test(to) ? to : PAGES[firstPage()].path), true)
   }, [])
   return null
 }
@@ -45,9 +57,12 @@ function NotFound() {
       <PageTitle text={words.notFound.title} />
       <p>{words.notFound.text}</p>
       <p>
-        {words.notFound.to} <a href={addressOf(PAGES.jobs)}>{words.nav.jobs}</a>,{' '}
-        <a href={addressOf(PAGES.forms)}>{words.nav.forms}</a>,{' '}
-        <a href={addressOf(PAGES.approvals)}>{words.nav.approvals}</a>
+        {words.notFound.to}
+        {menuOf('work').map(({ name, path }, at) => (
+          <Fragment key={name}>
+            {at > 0 && ','} <a href={addressOf(path)}>{words.nav[name]}</a>
+          </Fragment>
+        ))}
       </p>
     </>
   )
@@ -58,28 +73,28 @@ function toContent() {
   document.getElementById('content')?.focus()
 }
 
+/** A page that only others may see. */
+function Forbidden() {
+  const { path } = useLocation()
+  const page = [...menuOf('work'), ...menuOf('administration')].find((one) => path.startsWith(addressOf(one.path)))
+  return (
+    <>
+      <PageTitle text={page ? words.nav[page.name] : words.error.forbidden} />
+      <p class="notice bad" role="alert">
+        {words.error.forbidden}
+      </p>
+    </>
+  )
+}
+
 function Pages() {
   const { value } = session
   if ('user' in value && value.user.passwordMustChange) return <MePage />
   return (
     <Router onRouteChange={toContent}>
-      <Route path={addressOf(PAGES.start)} component={Start} />
-      <Route path={addressOf(PAGES.signIn)} component={Start} />
-      <Route path={addressOf(PAGES.jobs)} component={JobsPage} />
-      <Route path={addressOf(PAGES.job)} component={JobPage} />
-      <Route path={addressOf(PAGES.jobTab)} component={JobPage} />
-      <Route path={addressOf(PAGES.forms)} component={FormsPage} />
-      <Route path={addressOf(PAGES.form)} component={FormPage} />
-      <Route path={addressOf(PAGES.approvals)} component={ApprovalsPage} />
-      <Route path={addressOf(PAGES.runners)} component={RunnersPage} />
-      <Route path={addressOf(PAGES.runner)} component={RunnerPage} />
-      <Route path={addressOf(PAGES.me)} component={MePage} />
-      <Route path={addressOf(PAGES.users)} component={UsersPage} />
-      <Route path={addressOf(PAGES.user)} component={UserPage} />
-      <Route path={addressOf(PAGES.roles)} component={RolesPage} />
-      <Route path={addressOf(PAGES.credentials)} component={CredentialsPage} />
-      <Route path={addressOf(PAGES.audit)} component={AuditPage} />
-      <Route path={addressOf(PAGES.settings)} component={SettingsPage} />
+      {Object.entries<Page>(PAGES).map(([name, { path, who }]) => (
+        <Route key={name} path={addressOf(path)} component={isFor(who) ? COMPONENTS[name as PageName] : Forbidden} />
+      ))}
       <Route default component={NotFound} />
     </Router>
   )

@@ -30,7 +30,7 @@ function get(path: string, headers: Record<string, string> = {}) {
 describe('the pages', () => {
   const PRELOAD = /<link rel="modulepreload" href="([^"]+)" \/>\s*/g
 
-  test.each(Object.values(PAGES))('%s is answered with the page', async (pattern) => {
+  test.each(Object.values(PAGES))('$path is answered with the page', async ({ path: pattern }) => {
     const answer = await get(pattern.replace(/:\w+/g, '7'))
     expect(answer.status).toBe(200)
     expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')

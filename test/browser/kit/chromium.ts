@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core'
+import { type Browser, type BrowserContext, type Locator, type Page, chromium } from 'playwright-core'
 
 const USUAL = '/usr/bin/chromium'
 
@@ -69,5 +69,16 @@ export async function signInOn(page: Page, username: string, password: string): 
   await page.getByLabel('Username').fill(username)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('banner').getByRole('link', { name: username, exact: true }).waitFor()
+  await userMenuOf(page, username).waitFor()
+}
+
+/** The button of the menu that belongs to the person. */
+export function userMenuOf(page: Page, username: string): Locator {
+  return page.getByRole('banner').getByRole('button', { name: `You: ${username}`, exact: true })
+}
+
+/** Signs the person out. */
+export async function signOutOf(page: Page, username: string): Promise<void> {
+  await userMenuOf(page, username).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
 }

@@ -4,7 +4,6 @@ import { type JobReading, countApprovals } from '../../jobs/read/reading.js'
 import type { OrphanActions } from '../../runners/held/orphan-actions.js'
 import type { RunnerActions } from '../../runners/registration/admin/actions.js'
 import { nullable } from '../../words/nullable.js'
-import { type FormProblemsDependencies, formProblems } from '../forms/forms.js'
 import { callerOf } from '../route/guards.js'
 import { answers } from '../route/schemas.js'
 
@@ -28,11 +27,17 @@ export interface AttentionDependencies {
   readonly reading: JobReading
   readonly hub: Pick<RunnerActions, 'list'>
   readonly orphans: Pick<OrphanActions, 'list'>
-  readonly problems: FormProblemsDependencies
+  /** What of the forms, workflows and roles is not in force. */
+  readonly formProblems: () => Promise<readonly unknown[]>
 }
 
 /** The route that says how much waits for the caller. */
-export function attentionRoutes({ reading, hub, orphans, problems }: AttentionDependencies): FastifyPluginAsyncTypebox {
+export function attentionRoutes({
+  reading,
+  hub,
+  orphans,
+  formProblems,
+}: AttentionDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/attention',
@@ -58,7 +63,7 @@ export function attentionRoutes({ reading, hub, orphans, problems }: AttentionDe
           runner_requests: runners.filter(({ runner }) => runner.state === 'waiting').length,
           lost_runners: runners.filter(isLost).length,
           unknown_jobs: (await orphans.list()).filter(({ orphan }) => orphan.decision === null).length,
-          broken_forms: (await formProblems(problems)).length,
+          broken_forms: (await formProblems()).length,
         }
       },
     )

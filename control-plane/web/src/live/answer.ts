@@ -51,11 +51,13 @@ function takeEarly<Value>(key: string): Promise<Value> | undefined {
  * Reads what a page shows, and reads it again when one of `names` changed, but not while the tab is hidden: then when it is
  * shown again. What is shown is always the answer to a request; a change only says that it is time to ask.
  * @param key names the request: another key is another answer
+ * @param spreadMs it is read again within so many milliseconds after a change
  */
 export function useAnswer<Value>(
   key: string,
   names: readonly string[],
   read: (signal: AbortSignal) => Promise<Value>,
+  spreadMs = SPREAD_MS,
 ): Answer<Value> {
   const [state, setState] = useState<{ key: string; value: Value | null; error: Error | null; isLoading: boolean }>(
     () => startOf<Value>(key),
@@ -79,7 +81,7 @@ export function useAnswer<Value>(
     return () => stop.abort()
   }, [key, turn])
 
-  useEffect(() => rereadAt(names, () => setTurn((before) => before + 1)), [key])
+  useEffect(() => rereadAt(names, () => setTurn((before) => before + 1), spreadMs), [key])
 
   const own = state.key === key ? state : startOf<Value>(key)
   return { ...own, reload: () => setTurn((before) => before + 1) }
@@ -90,7 +92,7 @@ function startOf<Value>(key: string) {
 }
 
 /** Calls back, a little later, when one of these names changed; a hidden tab waits until it is shown. */
-function rereadAt(names: readonly string[], reread: () => void): () => void {
+function rereadAt(names: readonly string[], reread: () => void, spreadMs: number): () => void {
   let isOld = false
   let timer: ReturnType<typeof setTimeout> | null = null
   const look = () => {
@@ -99,7 +101,7 @@ function rereadAt(names: readonly string[], reread: () => void): () => void {
       timer = null
       isOld = false
       reread()
-    }, Math.random() * SPREAD_MS)
+    }, Math.random() * spreadMs)
   }
   const stop = onChange((change: Change) => {
     isOld ||= change === 'everything' || names.includes(change.name)

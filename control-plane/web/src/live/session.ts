@@ -16,6 +16,19 @@ export type Session =
 /** The session of this browser, as far as this tab knows. */
 export const session = signal<Session>({ state: 'unknown' })
 
+/** Whether the person who is signed in may see the pages for `who`; undefined: everybody. */
+export function isFor(who: 'admin' | undefined): boolean {
+  const { value } = session
+  return who === undefined || ('user' in value && value.user.roles.includes(who))
+}
+
+/** The page that people begin with. Who sees only jobs of their own begins with what they can launch. */
+export function firstPage(): 'jobs' | 'forms' {
+  const { value } = session
+  const options = 'user' in value ? value.user.options : {}
+  return isFor('admin') || options['showAllJobLogs'] === true || options['manageAllJobs'] === true ? 'jobs' : 'forms'
+}
+
 /**
  * Asks who is signed in. If it is another person than before, the page is loaded again, because it shows what the other
  * person may see.

@@ -83,6 +83,25 @@ export function Time({ at }: { readonly at: string | null }) {
   )
 }
 
+const relative = new Intl.RelativeTimeFormat('en', { style: 'short' })
+
+/** `3 min ago`. Older than a day it is the time itself. @param ms how long ago, in milliseconds */
+function agoText(ms: number, time: string): string {
+  if (ms < MINUTE) return words.justNow
+  if (ms < HOUR) return relative.format(-Math.floor(ms / MINUTE), 'minute')
+  return ms < 24 * HOUR ? relative.format(-Math.floor(ms / HOUR), 'hour') : timeText(time)
+}
+
+/** How long ago something was. Its title says the time, with the time zone. */
+export function Ago({ at }: { readonly at: string | null }) {
+  if (at === null || !isTime(at)) return <>{words.none}</>
+  return (
+    <time dateTime={at} title={formats.value.whole.format(new Date(at))}>
+      {agoText(now.value - Date.parse(at), at)}
+    </time>
+  )
+}
+
 /** How long a job runs or ran, from the moment when its runner took it. A job that has not begun has no duration. */
 export function JobDuration({
   job: { status, start, end, began },

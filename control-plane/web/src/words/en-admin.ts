@@ -1,11 +1,5 @@
 /** The texts of the pages for admins, and of the API tokens. They are loaded with these pages. */
 export const adminWords = {
-  pages: 'Administration pages',
-  users: 'Users',
-  roles: 'Roles',
-  credentials: 'Credentials',
-  audit: 'Audit trail',
-  settings: 'Settings',
   actions: 'Actions',
   save: 'Save',
   saved: 'Saved.',

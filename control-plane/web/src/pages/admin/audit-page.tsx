@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
-import { Content, Empty } from '../../parts/content.js'
+import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { CopyText } from '../../parts/copy.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { textOf } from '../../parts/entry-form.js'
@@ -13,7 +13,6 @@ import { Time } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { adminWords } from '../../words/en-admin.js'
 import { words } from '../../words/en.js'
-import { AdminFrame } from './admin-frame.js'
 
 /** Records of a page. */
 const PAGE = 100
@@ -30,11 +29,12 @@ export function AuditPage() {
   const query = new URL(url, location.origin).searchParams
   const filters = { user: query.get('user') ?? '', action: query.get('action') ?? '' }
   return (
-    <AdminFrame title={adminWords.audit}>
+    <>
+      <PageTitle text={words.nav.audit} />
       <Verify />
       <FilterForm key={`${filters.user} ${filters.action}`} filters={filters} />
       <Records key={JSON.stringify(filters)} filters={filters} before={null} />
-    </AdminFrame>
+    </>
   )
 }
 
@@ -95,7 +95,7 @@ function Records({ filters, before }: { readonly filters: Filters; readonly befo
         if (!last) return <Empty text={text.empty} />
         return (
           <>
-            <Table caption={adminWords.audit} columns={Object.values(text.columns)}>
+            <Table caption={words.nav.audit} columns={Object.values(text.columns)}>
               {records.map((record) => (
                 <RecordRow key={record.id} record={record} />
               ))}

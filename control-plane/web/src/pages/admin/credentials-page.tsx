@@ -2,12 +2,11 @@ import type { Credential } from '@holdfast/client'
 import { useState } from 'preact/hooks'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
-import { Content, Empty } from '../../parts/content.js'
+import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { ActionButton, Dialog } from '../../parts/dialog.js'
 import { Table } from '../../parts/table.js'
 import { adminWords } from '../../words/en-admin.js'
 import { words } from '../../words/en.js'
-import { AdminFrame } from './admin-frame.js'
 import { CredentialForm } from './credential-form.js'
 
 const { credential: text } = adminWords
@@ -17,7 +16,8 @@ export function CredentialsPage() {
   const answer = useAnswer('credentials', [], (signal) => api.listCredentials({}, { signal }))
   const [changed, setChanged] = useState<Credential | null>(null)
   return (
-    <AdminFrame title={adminWords.credentials}>
+    <>
+      <PageTitle text={words.nav.credentials} />
       <Content answer={answer}>
         {({ records, errors }) => (
           <>
@@ -37,7 +37,7 @@ export function CredentialsPage() {
             {records.length === 0 ? (
               <Empty text={text.empty} />
             ) : (
-              <Table caption={adminWords.credentials} columns={[...Object.values(text.columns), adminWords.actions]}>
+              <Table caption={words.nav.credentials} columns={[...Object.values(text.columns), adminWords.actions]}>
                 {records.map((credential) => (
                   <CredentialRow
                     key={`${credential.source} ${credential.name}`}
@@ -69,7 +69,7 @@ export function CredentialsPage() {
           </button>
         </Dialog>
       )}
-    </AdminFrame>
+    </>
   )
 }
 

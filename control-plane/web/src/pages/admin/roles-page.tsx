@@ -2,11 +2,11 @@ import type { Role } from '@holdfast/client'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
-import { Content } from '../../parts/content.js'
+import { Content, PageTitle } from '../../parts/content.js'
 import { Table } from '../../parts/table.js'
 import { userName } from '../../parts/user-name.js'
 import { adminWords } from '../../words/en-admin.js'
-import { AdminFrame } from './admin-frame.js'
+import { words } from '../../words/en.js'
 
 const { role: text } = adminWords
 
@@ -14,18 +14,19 @@ const { role: text } = adminWords
 export function RolesPage() {
   const answer = useAnswer('roles', [], (signal) => api.listRoles({}, { signal }))
   return (
-    <AdminFrame title={adminWords.roles}>
+    <>
+      <PageTitle text={words.nav.roles} />
       <p class="soft">{text.text}</p>
       <Content answer={answer}>
         {({ records }) => (
-          <Table caption={adminWords.roles} columns={Object.values(text.columns)}>
+          <Table caption={words.nav.roles} columns={Object.values(text.columns)}>
             {records.map((role) => (
               <RoleRow key={role.name} role={role} />
             ))}
           </Table>
         )}
       </Content>
-    </AdminFrame>
+    </>
   )
 }
 

@@ -2,11 +2,11 @@ import type { Appearance } from '@holdfast/client'
 import { useState } from 'preact/hooks'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
-import { Content } from '../../parts/content.js'
+import { Content, PageTitle } from '../../parts/content.js'
 import { EntryForm, textOf } from '../../parts/entry-form.js'
 import { Table } from '../../parts/table.js'
 import { adminWords } from '../../words/en-admin.js'
-import { AdminFrame } from './admin-frame.js'
+import { words } from '../../words/en.js'
 
 const { setting: text } = adminWords
 
@@ -17,7 +17,8 @@ export function SettingsPage() {
   const [search, setSearch] = useState('')
   const isFound = (name: string, meaning: string) => `${name} ${meaning}`.toLowerCase().includes(search.toLowerCase())
   return (
-    <AdminFrame title={adminWords.settings}>
+    <>
+      <PageTitle text={words.nav.settings} />
       <Content answer={inForce}>
         {({ records }) => (
           <>
@@ -34,7 +35,7 @@ export function SettingsPage() {
                 />
               </label>
             </div>
-            <Table caption={adminWords.settings} columns={Object.values(text.columns)}>
+            <Table caption={words.nav.settings} columns={Object.values(text.columns)}>
               {records
                 .filter(({ name, meaning }) => isFound(name, meaning))
                 .map(({ name, value, given, meaning }) => (
@@ -49,7 +50,7 @@ export function SettingsPage() {
           </>
         )}
       </Content>
-    </AdminFrame>
+    </>
   )
 }
 

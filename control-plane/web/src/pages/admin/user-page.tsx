@@ -4,14 +4,13 @@ import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { session } from '../../live/session.js'
-import { Content } from '../../parts/content.js'
+import { Content, PageTitle } from '../../parts/content.js'
 import { ActionButton } from '../../parts/dialog.js'
 import { EntryForm, listOf, textOf } from '../../parts/entry-form.js'
 import { Fact } from '../../parts/fact.js'
 import { Time } from '../../parts/time.js'
 import { adminWords } from '../../words/en-admin.js'
 import { words } from '../../words/en.js'
-import { AdminFrame } from './admin-frame.js'
 import { UserSessions } from './user-sessions.js'
 import { UserState } from './users-page.js'
 
@@ -27,7 +26,8 @@ export function UserPage() {
   const id = Number(useRoute().params.id)
   const answer = useAnswer(`user ${id}`, [], (signal) => api.getUser({ id }, { signal }))
   return (
-    <AdminFrame title={answer.value?.username ?? adminWords.users}>
+    <>
+      <PageTitle text={answer.value?.username ?? words.nav.users} />
       <p>
         <a href={addressOf('/users')}>{text.back}</a>
       </p>
@@ -49,7 +49,7 @@ export function UserPage() {
           </>
         )}
       </Content>
-    </AdminFrame>
+    </>
   )
 }
 

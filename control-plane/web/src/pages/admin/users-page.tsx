@@ -3,14 +3,13 @@ import { useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
-import { Content, Empty } from '../../parts/content.js'
+import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { EntryForm, listOf, textOf } from '../../parts/entry-form.js'
 import { Badge } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { adminWords } from '../../words/en-admin.js'
 import { words } from '../../words/en.js'
-import { AdminFrame } from './admin-frame.js'
 
 /** Rows that are shown at once; the search finds the others. */
 const MAX_ROWS = 500
@@ -21,7 +20,8 @@ export function UsersPage() {
   const answer = useAnswer('users', [], (signal) => api.listUsers({}, { signal }))
   const [search, setSearch] = useState('')
   return (
-    <AdminFrame title={adminWords.users}>
+    <>
+      <PageTitle text={words.nav.users} />
       <div class="filters" role="search">
         <label>
           <span class="hidden">{text.search}</span>
@@ -45,7 +45,7 @@ export function UsersPage() {
           )
         }}
       </Content>
-    </AdminFrame>
+    </>
   )
 }
 

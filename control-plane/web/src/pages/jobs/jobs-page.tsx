@@ -7,15 +7,11 @@ import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { unlessUnchanged } from '../../live/unchanged.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
-import { Left, Place } from '../../parts/place.js'
-import { JobStatus } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
-import { JobDuration, Time, localText } from '../../parts/time.js'
-import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 import { Arrivals, useArrivals } from './arrivals.js'
 import { type JobFilters, filtersOf, queriedOf, queryOf } from './filters.js'
-import { RowMenu } from './row-menu.js'
+import { JobRow } from './job-row.js'
 
 /** Rows at first, and how many more a press of the button brings. */
 const ROWS = 100
@@ -159,50 +155,15 @@ function JobTable({ jobs }: { readonly jobs: readonly JobRecord[] }) {
   return (
     <>
       <Arrivals count={held} showAll={showAll} />
-      <Table caption={words.jobs.caption} columns={[...Object.values(words.jobs.columns), words.jobs.actions]}>
+      <Table
+        caption={words.jobs.caption}
+        kind="jobs"
+        columns={[...Object.values(words.jobs.columns), words.jobs.actions]}
+      >
         {shown.map((job) => (
           <JobRow key={job.id} job={job} />
         ))}
       </Table>
     </>
-  )
-}
-
-function JobRow({ job }: { readonly job: JobRecord }) {
-  return (
-    <tr class={job.parent_id === null ? undefined : 'part'}>
-      <td class="number">
-        <a href={addressOf(`/jobs/${job.id}`)}>{job.id}</a>
-      </td>
-      <td>
-        <JobStatus job={job} />
-        {job.status_reason !== null && <span class="soft reason">{localText(job.status_reason)}</span>}
-      </td>
-      <td class="target">
-        <a class="plain" href={addressOf(`/jobs/${job.id}`)}>
-          {job.target}
-        </a>
-        {job.parent_id !== null && <span class="soft reason">{words.jobs.part(job.parent_id)}</span>}
-      </td>
-      <td>{userName(job.user, job.user_type)}</td>
-      <td class="number">
-        <Time at={job.start} />
-      </td>
-      <td>
-        <JobDuration job={job} />
-      </td>
-      <td class="runner">{job.runner ?? words.none}</td>
-      <td class="now">
-        {job.place && <Place place={job.place} />}
-        {job.estimate && job.place?.state !== 'lost' && (
-          <span class="soft reason">
-            <Left estimate={job.estimate} />
-          </span>
-        )}
-      </td>
-      <td>
-        <RowMenu id={job.id} />
-      </td>
-    </tr>
   )
 }
