@@ -34,6 +34,8 @@ export async function startRealTarget(): Promise<{ readonly target: Target; read
       // Requests choose where they come from, so that the limits can be met by some and not by all.
       TRUST_PROXY: '1',
       AUTH_RATE_LIMIT: '10',
+      // Nobody listens there, so a delivery ends at once.
+      WEBHOOK_ALLOWED_HOSTS: '127.0.0.1',
       ACCESS_TOKEN_EXPIRATION: '24h',
       ACCESS_TOKEN_SECRET: TOKEN_SECRET,
       ...INSPECTABLE,

@@ -8,6 +8,7 @@ import { Mark } from '../parts/icon.js'
 import { userName } from '../parts/user-name.js'
 import { words } from '../words/en.js'
 import { Announcement, Notices, Receipt } from './messages.js'
+import { ShellKeys } from './shell-keys.js'
 import { SideBar } from './side-bar.js'
 import { SignInForm } from './sign-in-form.js'
 
@@ -40,6 +41,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         </main>
       </div>
       <Receipt />
+      <ShellKeys />
       {state.state === 'over' && (
         <Dialog title={words.signIn.over} mustAnswer onClose={() => undefined}>
           <p>{words.signIn.overText}</p>

@@ -19,7 +19,7 @@ function useWaiting(isAdmin: boolean): Waiting {
   const { value: approvals } = useAnswer('approvals-count', ['jobs'], (signal) => api.getJobApprovals({}, { signal }))
   const { value: others } = useAnswer(
     `attention-${isAdmin}`,
-    ['runners', 'forms'],
+    ['runners', 'designer'],
     async (signal): Promise<Waiting> => (isAdmin ? api.getAttention({}, { signal }) : {}),
     COUNT_SPREAD_MS,
   )
