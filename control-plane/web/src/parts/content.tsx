@@ -34,11 +34,11 @@ export function Content<Value>({
   )
 }
 
-/** A bar that comes after a moment. */
+/** Grey lines where the content will be. They come after a moment. */
 function Loading() {
   return (
     <p class="loading" role="status">
-      {words.loading}
+      <span class="hidden">{words.loading}</span>
     </p>
   )
 }

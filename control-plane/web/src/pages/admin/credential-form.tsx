@@ -25,7 +25,7 @@ export function CredentialForm({
     <EntryForm
       label={credential ? text.changeTitle(credential.name) : text.add}
       submit={credential ? adminWords.save : adminWords.add}
-      layout={credential ? 'stacked' : 'inline'}
+      layout="stacked"
       isCleared
       receipt={credential ? adminWords.saved : text.added}
       send={async (data) => {

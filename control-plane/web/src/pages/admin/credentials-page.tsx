@@ -4,6 +4,7 @@ import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { ActionButton, Dialog } from '../../parts/dialog.js'
+import { DialogButton } from '../../parts/dialog-button.js'
 import { Table } from '../../parts/table.js'
 import { adminWords } from '../../words/en-admin.js'
 import { words } from '../../words/en.js'
@@ -17,7 +18,19 @@ export function CredentialsPage() {
   const [changed, setChanged] = useState<Credential | null>(null)
   return (
     <>
-      <PageTitle text={words.nav.credentials} />
+      <PageTitle text={words.nav.credentials}>
+        <DialogButton text={text.add}>
+          {(close) => (
+            <CredentialForm
+              credential={null}
+              done={() => {
+                close()
+                answer.reload()
+              }}
+            />
+          )}
+        </DialogButton>
+      </PageTitle>
       <Content answer={answer}>
         {({ records, errors }) => (
           <>
@@ -48,10 +61,6 @@ export function CredentialsPage() {
                 ))}
               </Table>
             )}
-            <section aria-labelledby="new-credential">
-              <h2 id="new-credential">{text.add}</h2>
-              <CredentialForm credential={null} done={answer.reload} />
-            </section>
           </>
         )}
       </Content>

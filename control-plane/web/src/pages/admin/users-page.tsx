@@ -4,6 +4,7 @@ import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
+import { DialogButton } from '../../parts/dialog-button.js'
 import { EntryForm, listOf, textOf } from '../../parts/entry-form.js'
 import { Badge } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
@@ -15,13 +16,24 @@ import { words } from '../../words/en.js'
 const MAX_ROWS = 500
 const { user: text } = adminWords
 
-/** All accounts, and a form that adds a local one. */
+/** All accounts, and a dialog that adds a local one. */
 export function UsersPage() {
   const answer = useAnswer('users', [], (signal) => api.listUsers({}, { signal }))
   const [search, setSearch] = useState('')
   return (
     <>
-      <PageTitle text={words.nav.users} />
+      <PageTitle text={words.nav.users}>
+        <DialogButton text={text.add}>
+          {(close) => (
+            <NewUser
+              done={() => {
+                close()
+                answer.reload()
+              }}
+            />
+          )}
+        </DialogButton>
+      </PageTitle>
       <div class="filters" role="search">
         <label>
           <span class="hidden">{text.search}</span>
@@ -40,7 +52,6 @@ export function UsersPage() {
             <>
               {found.length === 0 ? <Empty text={text.empty} /> : <UserTable users={found.slice(0, MAX_ROWS)} />}
               {found.length > MAX_ROWS && <p class="soft">{adminWords.role.more(found.length - MAX_ROWS)}</p>}
-              <NewUser done={answer.reload} />
             </>
           )
         }}
@@ -92,54 +103,51 @@ export function UserState({ user }: { readonly user: User }) {
 
 function NewUser({ done }: { readonly done: () => void }) {
   return (
-    <section aria-labelledby="new-user">
-      <h2 id="new-user">{text.add}</h2>
-      <EntryForm
-        label={text.add}
-        submit={adminWords.add}
-        isCleared
-        receipt={text.added}
-        send={async (data) => {
-          await api.createUser({
-            body: {
-              username: textOf(data, 'username'),
-              password: textOf(data, 'password'),
-              groups: listOf(textOf(data, 'groups')),
-              ...(textOf(data, 'email') === '' ? {} : { email: textOf(data, 'email') }),
-              passwordMustChange: data.has('change'),
-            },
-          })
-          done()
-        }}
-      >
-        <label>
-          {text.username}
-          <input name="username" type="text" autocomplete="off" required />
-        </label>
-        <label>
-          {text.password}
-          <input
-            name="password"
-            type="password"
-            autocomplete="new-password"
-            required
-            minLength={12}
-            title={text.passwordHint}
-          />
-        </label>
-        <label>
-          {text.groups}
-          <input name="groups" type="text" autocomplete="off" />
-        </label>
-        <label>
-          {text.email}
-          <input name="email" type="email" autocomplete="off" />
-        </label>
-        <label class="check">
-          <input name="change" type="checkbox" defaultChecked />
-          {text.atSignIn}
-        </label>
-      </EntryForm>
-    </section>
+    <EntryForm
+      label={text.add}
+      submit={adminWords.add}
+      layout="stacked"
+      receipt={text.added}
+      send={async (data) => {
+        await api.createUser({
+          body: {
+            username: textOf(data, 'username'),
+            password: textOf(data, 'password'),
+            groups: listOf(textOf(data, 'groups')),
+            ...(textOf(data, 'email') === '' ? {} : { email: textOf(data, 'email') }),
+            passwordMustChange: data.has('change'),
+          },
+        })
+        done()
+      }}
+    >
+      <label>
+        {text.username}
+        <input name="username" type="text" autocomplete="off" required />
+      </label>
+      <label>
+        {text.password}
+        <input
+          name="password"
+          type="password"
+          autocomplete="new-password"
+          required
+          minLength={12}
+          title={text.passwordHint}
+        />
+      </label>
+      <label>
+        {text.groups}
+        <input name="groups" type="text" autocomplete="off" />
+      </label>
+      <label>
+        {text.email}
+        <input name="email" type="email" autocomplete="off" />
+      </label>
+      <label class="check">
+        <input name="change" type="checkbox" defaultChecked />
+        {text.atSignIn}
+      </label>
+    </EntryForm>
   )
 }
