@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { accessFaultsInAllColors } from './kit/axe.js'
 import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+import { expectForEverybody } from './kit/for-everybody.js'
 
 /** The web console in a real browser, by what people see: roles and names. One product and one browser for all. */
 const MARKUP = '<img src=x onerror=alert(1)><script>alert(2)</script>'
@@ -109,8 +110,12 @@ test('a person lets a runner in, launches a form, has it approved, and reads why
   await open(admin, '/jobs')
   await signInOn(page, 'admin', ADMIN_PASSWORD)
   await page.getByText('No job has run yet.').waitFor()
+  const firstSteps = page.getByRole('region', { name: 'Get started' })
+  await firstSteps.getByRole('listitem').filter({ hasText: 'Let a runner in' }).getByText('To do').waitFor()
+  await firstSteps.getByRole('listitem').filter({ hasText: 'Have a form' }).getByText('Done').waitFor()
+  await expectForEverybody(page)
 
-  await page.getByRole('link', { name: 'Runners' }).click()
+  await firstSteps.getByRole('link', { name: 'Make a join token' }).click()
   product.startAgent()
   const request = page.getByRole('listitem').filter({ hasText: 'Fingerprint' })
   const shown = await request.getByText(/^(\S{4} )+\S{1,4}$/).innerText()
@@ -121,6 +126,8 @@ test('a person lets a runner in, launches a form, has it approved, and reads why
   await request.getByText('It is the same.').waitFor()
   await request.getByRole('button', { name: 'Let it in' }).click()
   await page.getByRole('row').filter({ hasText: 'Online' }).waitFor()
+  await page.getByRole('link', { name: 'Jobs' }).click()
+  await firstSteps.getByText('can run playbooks.').waitFor()
 
   await page.getByRole('link', { name: 'Forms' }).click()
   await page.getByRole('link', { name: 'Deploy' }).click()

@@ -5,6 +5,7 @@ import { addressOf } from '../../live/address.js'
 import { useAgain } from '../../live/again.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
+import { isFor } from '../../live/session.js'
 import { unlessUnchanged } from '../../live/unchanged.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { Table } from '../../parts/table.js'
@@ -48,7 +49,10 @@ export function JobsPage() {
       <Content answer={answer}>
         {({ records }) =>
           records.length === 0 ? (
-            <Empty text={key === '' ? words.jobs.empty : words.jobs.emptyFiltered} />
+            <>
+              <Empty text={key === '' ? words.jobs.empty : words.jobs.emptyFiltered} />
+              {key === '' && isFor('admin') && <FirstSteps />}
+            </>
           ) : (
             <>
               <JobTable key={key} jobs={records} />
@@ -65,6 +69,12 @@ export function JobsPage() {
       </Content>
     </>
   )
+}
+
+/** What an admin of a new installation does first. Others never load it. */
+function FirstSteps() {
+  const { value } = useAnswer('get-started', [], () => import('./get-started.js'))
+  return value && <value.GetStarted />
 }
 
 /** One press for the jobs that people look for most. The other filters stay. */
