@@ -105,11 +105,14 @@ const MOVE_COMMAND: CommandModule = {
 /** When the work is done the process should end by itself. After this time it is ended, whatever still keeps it. */
 const LINGER_MS = 5_000
 
-process.exitCode = await main(hideBin(process.argv))
-setTimeout(() => {
-  complain('something did not end in time')
-  process.exit()
-}, LINGER_MS).unref()
+// Not awaited here: in the bundle this is a function, not a module.
+void main(hideBin(process.argv)).then((exitCode) => {
+  process.exitCode = exitCode
+  setTimeout(() => {
+    complain('something did not end in time')
+    process.exit()
+  }, LINGER_MS).unref()
+})
 
 async function main(args: string[]): Promise<number> {
   // yargs builds the help text at every run. With all settings that takes a tenth of a second.

@@ -1,10 +1,14 @@
 // Puts what `tsc -b` built, and the packages it uses, into few files per program: starting a program is mostly finding and
 // reading modules, 1,300 of them for `holdfast serve`. A bundle is an addition: bin/ runs it while it is of the build that
 // is there, and else the build itself (start-bundle.js), so that `tsc -b` is all that it takes after an edit.
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { build } from 'esbuild'
+//
+// Each module of a bundle is a function in a file of its own, which load-bundle.js reads. So the engine can be given the code
+// that it has compiled once, which is done here as well (warm-up.mjs).
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { build, transform } from 'esbuild'
 import { fingerprintOf, isOfThisBuild } from './start-bundle.js'
+import { warmUp } from './warm-up.mjs'
 
 /**
  * Each program, the entry points it has in its build, and the builds that it is made of (paths as seen from its bundle). An
@@ -30,12 +34,16 @@ const PROGRAMS = [
 /** Packages with files beside their code (native modules, WebAssembly), and large ones that few services ever load. */
 const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*', 'jq-wasm', 'dayjs', 'tedious', 'oracledb', 'mongodb', 'ssh2']
 
-/** Packages in the form of CommonJS ask for modules of Node.js by `require`. */
-const REQUIRE =
-  "import { createRequire as createRequireHere } from 'node:module'; const require = createRequireHere(import.meta.url);"
+/** What a module of a bundle is given by load-bundle.js: as a module in the form of CommonJS, and the rest of `import`. */
+const GIVEN = 'exports, require, module, importHere, hereUrl, resolveUrl'
 
 /** What else goes into a bundle: packages, and how it is made. */
-const TOOLS = ['package-lock.json', 'scripts/lib/bundle.mjs', 'scripts/lib/start-bundle.js']
+const TOOLS = [
+  'package-lock.json',
+  ...['bundle.mjs', 'start-bundle.js', 'load-bundle.js', 'warm-up.mjs', 'warm-up-run.mjs'].map((name) =>
+    join('scripts/lib', name),
+  ),
+]
 const tools = fingerprintOf(TOOLS)
 
 for (const { folder, entries, builds } of PROGRAMS) {
@@ -48,7 +56,7 @@ for (const { folder, entries, builds } of PROGRAMS) {
     const builtFrom = Object.fromEntries(
       builds.map((path) => [`${path}/.tsbuildinfo`, fingerprintOf([join(bundle, path, '.tsbuildinfo')])]),
     )
-    await build({
+    const { outputFiles, metafile } = await build({
       entryPoints: Object.fromEntries(
         Object.entries(entries).map(([name, path]) => [name, join(folder, 'dist', path)]),
       ),
@@ -59,7 +67,9 @@ for (const { folder, entries, builds } of PROGRAMS) {
       platform: 'node',
       target: 'node20',
       external: LEFT_OUT,
-      banner: { js: REQUIRE },
+      entryNames: '[name]-[hash]',
+      write: false,
+      metafile: true,
       sourcemap: true,
       sourcesContent: false,
       // A comment with one letter beyond Latin-1 makes the engine hold, copy and scan all of its file at twice the size.
@@ -68,13 +78,70 @@ for (const { folder, entries, builds } of PROGRAMS) {
       lineLimit: 200,
       logLevel: 'warning',
     })
-    copyFileSync('scripts/lib/start-bundle.js', join(made, 'start.js'))
+    mkdirSync(made)
+    await writeModules(made, outputFiles)
+    writeEntries(made, metafile.outputs)
+    for (const part of ['start', 'load']) copyFileSync(`scripts/lib/${part}-bundle.js`, join(made, `${part}.js`))
     writeFileSync(join(made, 'made-of.json'), JSON.stringify({ builds: builtFrom, tools }))
+    await warmUp(folder, made)
     rmSync(bundle, { recursive: true, force: true })
     renameSync(made, bundle)
   } finally {
     rmSync(made, { recursive: true, force: true })
   }
+}
+
+/**
+ * Writes what was bundled: each module as a function, its map, and the licences.
+ * @param {string} made
+ * @param {import('esbuild').OutputFile[]} outputFiles
+ */
+async function writeModules(made, outputFiles) {
+  const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]))
+  for (const [name, text] of texts) {
+    if (name.endsWith('.txt')) writeFileSync(join(made, name), text)
+    if (!name.endsWith('.js')) continue
+    const source = text.replace(/\bimport\("([^"]+)"\)/g, (_, path) =>
+      path.startsWith('./') ? `Promise.resolve().then(()=>require("${path}"))` : `importHere("${path}")`,
+    )
+    const { code, map } = await transform(source, {
+      format: 'cjs',
+      platform: 'node',
+      target: 'node20',
+      define: { 'import.meta.url': 'hereUrl', 'import.meta.resolve': 'resolveUrl' },
+      banner: `(function(${GIVEN}){"use strict";`,
+      footer: '})',
+      sourcefile: name,
+      sourcemap: 'external',
+      sourcesContent: false,
+      minifyWhitespace: true,
+      lineLimit: 200,
+    })
+    writeFileSync(join(made, name), code)
+    writeFileSync(join(made, `${name}.map`), map)
+  }
+}
+
+/**
+ * Writes the files that are run or imported by their names. They give what the module of that entry point gives.
+ * @param {string} made
+ * @param {import('esbuild').Metafile['outputs']} outputs
+ */
+function writeEntries(made, outputs) {
+  for (const [path, { entryPoint, exports }] of Object.entries(outputs)) {
+    const name = basename(path)
+    const entry = /^(.+)-\w{8}\.js$/.exec(name)?.[1]
+    if (!entryPoint || !isEntry(entryPoint)) continue
+    const given = exports.length > 0 ? `export const { ${exports.join(', ')} } = ` : ''
+    writeFileSync(join(made, `${entry}.js`), `import { load } from './load.js'\n\n${given}load('./${name}')\n`)
+  }
+}
+
+/** @param {string} path as seen from here */
+function isEntry(path) {
+  return PROGRAMS.some(({ folder, entries }) =>
+    Object.values(entries).some((entry) => join(folder, 'dist', entry) === path),
+  )
 }
 
 /** @param {string} bundle */

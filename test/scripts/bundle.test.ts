@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { appendFileSync, cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -12,6 +21,7 @@ const PARTS = [
   'control-plane/client/dist',
   'scripts/lib',
   'package-lock.json',
+  'runner-agent/ansible',
   ...['control-plane', 'runner-agent'].flatMap((folder) =>
     ['bin', 'dist', 'package.json'].map((part) => `${folder}/${part}`),
   ),
@@ -72,6 +82,41 @@ it('is made again after that', () => {
     ['0.1.0', 'bundle'],
     ['0.1.0', 'bundle'],
   ])
+})
+
+/** The compiled code that lies in the bundles. */
+function compiledFiles(): string[] {
+  const bundles = ['control-plane/bundle', 'runner-agent/bundle'].map((folder) => join(clone, folder))
+  return bundles.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.code'))
+      .map((name) => join(folder, name)),
+  )
+}
+
+it('a bundle runs with compiled code that is damaged, of another text, or not there', () => {
+  const files = compiledFiles()
+  for (const folder of ['control-plane', 'runner-agent']) expect(files.join()).toContain(`/${folder}/bundle/`)
+  const [first = ''] = files
+  const changes: ((path: string) => void)[] = [
+    (path) => {
+      const bytes = readFileSync(path)
+      for (let at = 100; at < bytes.length; at += 64) bytes.writeUInt8(bytes.readUInt8(at) ^ 0xff, at)
+      writeFileSync(path, bytes)
+    },
+    (path) => writeFileSync(path, readFileSync(path).subarray(0, 1000)),
+    (path) => cpSync(first, path),
+    (path) => {
+      rmSync(path)
+    },
+  ]
+  for (const change of changes) {
+    for (const path of files.slice(1)) change(path)
+    expect([HOLDFAST, RUNNER].map(versionOf)).toEqual([
+      ['0.1.0', 'bundle'],
+      ['0.1.0', 'bundle'],
+    ])
+  }
 })
 
 it('a build that is not there is none to run a bundle of', () => {
