@@ -13,4 +13,6 @@ if (process.versions.node.localeCompare(needed, 'en', { numeric: true }) < 0) {
 // The bundle starts in half of the time; it is run only while it is of the build that is there (scripts/lib/bundle.mjs).
 const start = new URL('../bundle/start.js', import.meta.url)
 const isBundled = existsSync(start) && (await import(start.href)).mayRun()
-await import(isBundled ? '../bundle/cli.js' : '../dist/cli.js')
+const { main } = await import(isBundled ? '../bundle/cli.js' : '../dist/cli.js')
+
+await main()

@@ -105,16 +105,16 @@ const MOVE_COMMAND: CommandModule = {
 /** When the work is done the process should end by itself. After this time it is ended, whatever still keeps it. */
 const LINGER_MS = 5_000
 
-// Not awaited here: in the bundle this is a function, not a module.
-void main(hideBin(process.argv)).then((exitCode) => {
-  process.exitCode = exitCode
+/** The program `holdfast-runner`: runs the command line of this process and sets its exit code. */
+export async function main(): Promise<void> {
+  process.exitCode = await runCommandLine(hideBin(process.argv))
   setTimeout(() => {
     complain('something did not end in time')
     process.exit()
   }, LINGER_MS).unref()
-})
+}
 
-async function main(args: string[]): Promise<number> {
+async function runCommandLine(args: string[]): Promise<number> {
   // yargs builds the help text at every run. With all settings that takes a tenth of a second.
   const mayShowHelp = args.some((arg) => /^(-\w*h\w*|--help.*|help)$/.test(arg))
   let exitCode: number = EXIT_CODES.stopped

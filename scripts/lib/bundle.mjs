@@ -70,7 +70,8 @@ for (const { folder, entries, builds } of PROGRAMS) {
       entryNames: '[name]-[hash]',
       write: false,
       metafile: true,
-      sourcemap: true,
+      // In the text, so that the second step makes one map of both.
+      sourcemap: 'inline',
       sourcesContent: false,
       // A comment with one letter beyond Latin-1 makes the engine hold, copy and scan all of its file at twice the size.
       minifyWhitespace: true,
@@ -104,7 +105,7 @@ async function writeModules(made, outputFiles) {
     const source = text.replace(/\bimport\("([^"]+)"\)/g, (_, path) =>
       path.startsWith('./') ? `Promise.resolve().then(()=>require("${path}"))` : `importHere("${path}")`,
     )
-    const { code, map } = await transform(source, {
+    const { code, map, warnings } = await transform(source, {
       format: 'cjs',
       platform: 'node',
       target: 'node20',
@@ -117,6 +118,8 @@ async function writeModules(made, outputFiles) {
       minifyWhitespace: true,
       lineLimit: 200,
     })
+    // Such as a word of `import.meta` that is not given.
+    if (warnings.length > 0) throw new Error(`${name}: ${warnings.map(({ text }) => text).join(', ')}`)
     writeFileSync(join(made, name), code)
     writeFileSync(join(made, `${name}.map`), map)
   }

@@ -1,6 +1,6 @@
 // Lies in every bundle as load.js and runs its modules. The engine gets the code that it has compiled before, where that is
-// there: finding out what 3 MB of text mean was a third of the work of a start. Without that code, or when it is of another
-// version of Node.js, a module is compiled from its text.
+// there: finding out what 3 MB of text mean was a third of the work of a start. That code is a hint. The engine itself refuses
+// what another version of Node.js or other switches have made, and then compiles the module from its text.
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -34,8 +34,14 @@ export function load(name) {
   })
   const module = { exports: {} }
   loaded.set(name, { module, script, path })
-  script.runInThisContext()(module.exports, requireFor, module, importHere, pathToFileURL(path).href, resolveUrl)
-  return module.exports
+  try {
+    script.runInThisContext()(module.exports, requireFor, module, importHere, pathToFileURL(path).href, resolveUrl)
+    return module.exports
+  } catch (error) {
+    // The next one who asks is told the same, and gets no half of a module.
+    loaded.delete(name)
+    throw error
+  }
 }
 
 /** Keeps what the engine has compiled of all modules that were loaded, for the next starts. */

@@ -7,4 +7,4 @@ const { keepCompiled } = await import(pathToFileURL(join(bundle, 'load.js')).hre
 process.on('exit', keepCompiled)
 process.argv = [process.argv[0], join(bundle, entry), ...words]
 const { main } = await import(pathToFileURL(join(bundle, entry)).href)
-await main?.()
+await main()

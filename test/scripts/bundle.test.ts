@@ -9,6 +9,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { SourceMap, type SourceMapPayload } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -94,11 +96,29 @@ function compiledFiles(): string[] {
   )
 }
 
-it('a bundle runs with compiled code that is damaged, of another text, or not there', () => {
+/** Changes compiled code and the digest before it, so that only the engine can notice. */
+function changeCode(path: string, change: (code: Buffer) => void): void {
+  const code = readFileSync(path).subarray(32)
+  change(code)
+  const digest = createHash('sha256')
+    .update(readFileSync(path.replace(/\.code$/, '')))
+    .update(code)
+    .digest()
+  writeFileSync(path, Buffer.concat([digest, code]))
+}
+
+it('a bundle runs with compiled code that is damaged, of another text or engine, or not there', () => {
   const files = compiledFiles()
   for (const folder of ['control-plane', 'runner-agent']) expect(files.join()).toContain(`/${folder}/bundle/`)
   const [first = ''] = files
   const changes: ((path: string) => void)[] = [
+    // The second word says which version of the engine made it, the fourth with which switches.
+    (path) => {
+      changeCode(path, (code) => code.writeUInt32LE(~code.readUInt32LE(4) >>> 0, 4))
+    },
+    (path) => {
+      changeCode(path, (code) => code.writeUInt32LE(~code.readUInt32LE(12) >>> 0, 12))
+    },
     (path) => {
       const bytes = readFileSync(path)
       for (let at = 100; at < bytes.length; at += 64) bytes.writeUInt8(bytes.readUInt8(at) ^ 0xff, at)
@@ -117,6 +137,24 @@ it('a bundle runs with compiled code that is damaged, of another text, or not th
       ['0.1.0', 'bundle'],
     ])
   }
+})
+
+it('a trace of a bundle leads to the line of the source', () => {
+  const bundle = join(clone, 'control-plane/bundle')
+  const script = `const { main } = await import('./main.js')
+    process.stdout.on = () => { throw new Error('closed') }
+    await main().catch((error) => console.error(error.stack))`
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: bundle,
+    encoding: 'utf8',
+  })
+  const [, name, line, column] = /at main \(bundle\/(\S+):(\d+):(\d+)\)/.exec(stderr) ?? []
+  const map = new SourceMap(JSON.parse(readFileSync(join(bundle, `${name}.map`), 'utf8')) as SourceMapPayload)
+  const place = map.findEntry(Number(line) - 1, Number(column) - 1)
+  if (!('originalLine' in place)) throw new Error(`the map knows no ${name}:${line}:${column}`)
+  expect(place.originalSource).toBe('../src/cli/main.ts')
+  const source = readFileSync(join(ROOT, 'control-plane/src/cli/main.ts'), 'utf8').split('\n')
+  expect(source[place.originalLine]).toContain('process.stdout.on(')
 })
 
 it('a build that is not there is none to run a bundle of', () => {

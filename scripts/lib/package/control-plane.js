@@ -23,7 +23,8 @@ const BESIDE = [
 export async function buildControlPlane(given) {
   const { runtime } = given
   const tree = packageTree(join(given.folder, 'holdfast'))
-  const isWanted = (path) => !path.endsWith('.map')
+  // Compiled code is for the Node.js that made it, which is not the one of the package.
+  const isWanted = (path) => !/\.(map|code)$/.test(path)
   tree.copy(runtime.program, `${HOME}/node`)
   tree.copy('control-plane/bundle', `${HOME}/bundle`, isWanted)
   tree.copy('control-plane/web/dist/pages', `${HOME}/web/dist/pages`)

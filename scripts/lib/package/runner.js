@@ -9,13 +9,15 @@ const HOME = 'usr/lib/holdfast-runner'
 export async function buildRunner(given) {
   const { runtime } = given
   const tree = packageTree(join(given.folder, 'holdfast-runner'))
-  const isWanted = (path) => !/(__pycache__|\.map)$/.test(path)
+  // Compiled code is for the Node.js that made it, which is not the one of the package.
+  const isWanted = (path) => !/(__pycache__|\.map|\.code)$/.test(path)
   tree.copy(runtime.program, `${HOME}/node`)
   tree.copy('runner-agent/bundle', `${HOME}/bundle`, isWanted)
   tree.copy('runner-agent/ansible', `${HOME}/ansible`, isWanted)
   tree.copy('runner-agent/bin/with-service-manager.py', `${HOME}/bin/with-service-manager.py`)
   tree.copy('runner-agent/package.json', `${HOME}/package.json`)
   tree.write('usr/bin/holdfast-runner', launcher(), 0o755)
+  tree.write(`${HOME}/bundle/launch.js`, "import { main } from './cli.js'\n\nawait main()\n")
   tree.write('usr/lib/systemd/system/holdfast-runner.service', packagedUnit('holdfast-runner.service'))
   for (const file of ['holdfast-runner-strict.conf', 'holdfast-runner-isolation.conf', 'holdfast-jobs.sysusers.conf']) {
     tree.copy(join('docs/systemd', file), `usr/share/holdfast-runner/${file}`)
@@ -46,5 +48,5 @@ function launcher() {
   const [first = ''] = readFileSync('runner-agent/bin/holdfast-runner.js', 'utf8').split('\n')
   const switches = first.replace(/^#!.*\bnode /, '')
   const state = 'export RTE_STATE_PATH="${RTE_STATE_PATH:-/var/lib/holdfast-runner}"'
-  return `#!/bin/sh\n${state}\nexec /${HOME}/node ${switches} /${HOME}/bundle/cli.js "$@"\n`
+  return `#!/bin/sh\n${state}\nexec /${HOME}/node ${switches} /${HOME}/bundle/launch.js "$@"\n`
 }
