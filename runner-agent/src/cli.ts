@@ -1,7 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { flagOf, SettingsError, type SettingSources, type SettingDefinition } from '@holdfast/protocol'
+import {
+  flagOf,
+  leaveUnreadHelpOut,
+  SettingsError,
+  type SettingSources,
+  type SettingDefinition,
+} from '@holdfast/protocol'
 import yargs, { type CommandModule, type Options } from 'yargs'
 import { hideBin } from 'yargs/helpers'
 import { checkRunner } from './check/check.js'
@@ -115,20 +121,18 @@ export async function main(): Promise<void> {
 }
 
 async function runCommandLine(args: string[]): Promise<number> {
-  // yargs builds the help text at every run. With all settings that takes a tenth of a second.
-  const mayShowHelp = args.some((arg) => /^(-\w*h\w*|--help.*|help)$/.test(arg))
   let exitCode: number = EXIT_CODES.stopped
   const ending = (code: number): void => {
     exitCode = code
   }
-  const commands = yargs(args)
+  const commands = leaveUnreadHelpOut(yargs(args))
     .scriptName('holdfast-runner')
     .usage('$0 <command>\n\nThe Holdfast runner agent: runs playbooks on this host for a control plane.')
     .locale('en')
     .version(readVersion())
     .parserConfiguration({ 'duplicate-arguments-array': false, 'camel-case-expansion': false })
-    .command(runCommand(mayShowHelp, ending))
-    .command(checkCommand(mayShowHelp, ending))
+    .command(runCommand(ending))
+    .command(checkCommand(ending))
     .command(FINGERPRINT_COMMAND)
     .command(TRUST_COMMAND)
     .command(ROTATE_KEY_COMMAND)
@@ -151,24 +155,24 @@ async function runCommandLine(args: string[]): Promise<number> {
 }
 
 /** @param ending is told the exit code of the agent when it has ended */
-function runCommand(mayShowHelp: boolean, ending: (exitCode: number) => void): CommandModule {
+function runCommand(ending: (exitCode: number) => void): CommandModule {
   return {
     command: 'run',
     describe: 'run the agent in the foreground',
-    builder: (command) => command.options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp)).epilogue(EPILOGUE),
+    builder: (command) => command.options(optionsOf(RUNNER_AGENT_SETTINGS)).epilogue(EPILOGUE),
     async handler(flags: Flags) {
       ending(await runAgent(readSettings(sourcesOf(flags), process.cwd()), complain))
     },
   }
 }
 
-function checkCommand(mayShowHelp: boolean, ending: (exitCode: number) => void): CommandModule {
+function checkCommand(ending: (exitCode: number) => void): CommandModule {
   return {
     command: 'check',
     describe: 'look whether jobs can run on this host, and say what is missing and how to get it',
     builder: (command) =>
       command
-        .options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp))
+        .options(optionsOf(RUNNER_AGENT_SETTINGS))
         .option('settings-file', {
           type: 'string',
           requiresArg: true,
@@ -189,12 +193,12 @@ function checkCommand(mayShowHelp: boolean, ending: (exitCode: number) => void):
  * One flag per setting. Values stay text and defaults are only shown: the settings table reads both sources in the same
  * way and puts the environment between flag and default.
  */
-function optionsOf(table: Readonly<Record<string, SettingDefinition>>, isShown = true): Record<string, Options> {
+function optionsOf(table: Readonly<Record<string, SettingDefinition>>): Record<string, Options> {
   return Object.fromEntries(
     Object.entries(table).map(([name, definition]): [string, Options] => {
       const fallback = typeof definition.default === 'function' ? definition.default({}) : definition.default
       const description = `${definition.meaning} (default: ${fallback ?? 'none'})`
-      return [flagOf(name), { type: 'string', requiresArg: true, hidden: !isShown, description }]
+      return [flagOf(name), { type: 'string', requiresArg: true, description }]
     }),
   )
 }

@@ -7,6 +7,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { build, transform } from 'esbuild'
+import { oneStringWidth } from './one-string-width.mjs'
 import { fingerprintOf, isOfThisBuild } from './start-bundle.js'
 import { warmUp } from './warm-up.mjs'
 
@@ -40,8 +41,8 @@ const GIVEN = 'exports, require, module, importHere, hereUrl, resolveUrl'
 /** What else goes into a bundle: packages, and how it is made. */
 const TOOLS = [
   'package-lock.json',
-  ...['bundle.mjs', 'start-bundle.js', 'load-bundle.js', 'warm-up.mjs', 'warm-up-run.mjs'].map((name) =>
-    join('scripts/lib', name),
+  ...['bundle.mjs', 'start-bundle.js', 'load-bundle.js', 'warm-up.mjs', 'warm-up-run.mjs', 'one-string-width.mjs'].map(
+    (name) => join('scripts/lib', name),
   ),
 ]
 const tools = fingerprintOf(TOOLS)
@@ -67,6 +68,7 @@ for (const { folder, entries, builds } of PROGRAMS) {
       platform: 'node',
       target: 'node20',
       external: LEFT_OUT,
+      plugins: [oneStringWidth],
       entryNames: '[name]-[hash]',
       write: false,
       metafile: true,

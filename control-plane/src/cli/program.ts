@@ -1,3 +1,4 @@
+import { leaveUnreadHelpOut } from '@holdfast/protocol'
 import yargs, { type CommandModule } from 'yargs'
 import { messageOf } from '../errors.js'
 import type { Command } from './commands/act.js'
@@ -97,7 +98,7 @@ const COMMANDS: Commands = {
 
 /** Runs one command line and returns the exit code. Never throws. */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const run = createRun(terminal, argv)
+  const run = createRun(terminal)
   try {
     await parser(run).parseAsync(markPlainWords(argv))
     return run.exitCode
@@ -113,7 +114,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
 }
 
 function parser(run: Run) {
-  const program = yargs()
+  const program = leaveUnreadHelpOut(yargs())
     .scriptName('holdfast')
     // Our sentences are English. Otherwise yargs would add sentences in the language of the machine.
     .locale('en')
@@ -127,7 +128,7 @@ function parser(run: Run) {
     .version(version)
     .alias('help', 'h')
     .wrap(Math.min(110, run.terminal.stdout.columns))
-    .epilogue(run.mayShowHelp ? `${ENVIRONMENT}\n\n${exitCodesText()}` : '')
+    .epilogue(`${ENVIRONMENT}\n\n${exitCodesText()}`)
     .exitProcess(false)
     .fail((message: string | null, error?: Error) => {
       // The library throws some of its own sentences about a wrong command line, and only says the others.

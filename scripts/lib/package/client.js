@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { buildDeb, packageTree } from './debian.js'
+import { oneStringWidth } from '../one-string-width.mjs'
 import { run } from './node-runtime.js'
 import { licencesOf } from './parts.js'
 
@@ -51,7 +52,7 @@ export async function buildClient(given) {
     minifySyntax: true,
     banner: { js: REQUIRE },
     logLevel: 'warning',
-    plugins: [{ name: 'no service', setup: leaveServiceOut }],
+    plugins: [{ name: 'no service', setup: leaveServiceOut }, oneStringWidth],
   })
   cpSync('control-plane/bin/holdfast.js', join(made, 'bin/holdfast.js'), { recursive: true })
   const launcher = readFileSync(join(made, 'bin/holdfast.js'), 'utf8')

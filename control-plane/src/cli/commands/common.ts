@@ -8,20 +8,12 @@ import type { Terminal } from '../terminal.js'
 /** One run of the program: the world around it, and how it will end. */
 export interface Run {
   readonly terminal: Terminal
-  /**
-   * Whether this run may print a help. yargs makes the text of the help at every run, also when nobody reads it. With many
-   * options this costs a tenth of a second.
-   */
-  readonly mayShowHelp: boolean
   exitCode: ExitCode
 }
 
-/**
- * Begins a run.
- * @param argv the arguments of the program. `--help`, a group of letters with `h` (`-fh`) and the word `help` ask for the help
- */
-export function createRun(terminal: Terminal, argv: readonly string[]): Run {
-  return { terminal, mayShowHelp: argv.some((arg) => /^(-\w*h\w*|--help.*|help)$/.test(arg)), exitCode: EXIT.ok }
+/** Begins a run. */
+export function createRun(terminal: Terminal): Run {
+  return { terminal, exitCode: EXIT.ok }
 }
 
 /** Returns the module as it is. Its type makes the options of `builder` the types of the arguments of `handler`. */

@@ -14,7 +14,7 @@ export const serveCommand = (run: Run) =>
   command({
     builder: (yargs) =>
       yargs
-        .options(settingOptions(run.mayShowHelp))
+        .options(settingOptions())
         .group(Object.keys(CONTROL_PLANE_SETTINGS).map(flagOf), 'Settings (each also as an environment variable):')
         .epilogue(
           'The environment variable PERSISTENT_PATH is the option --persistent-path, and so on; the option wins. A secret can ' +
@@ -38,7 +38,7 @@ export const serveCommand = (run: Run) =>
   })
 
 /** One option for each setting of the table. */
-function settingOptions(isShown: boolean): Record<string, Options> {
+function settingOptions(): Record<string, Options> {
   return Object.fromEntries(
     Object.entries<SettingDefinition>(CONTROL_PLANE_SETTINGS).map(([name, definition]) => [
       flagOf(name),
@@ -46,7 +46,6 @@ function settingOptions(isShown: boolean): Record<string, Options> {
         // Every option is a text, because the settings table checks the values, and not yargs.
         type: 'string',
         requiresArg: true,
-        hidden: !isShown,
         describe: definition.choices ? `${definition.meaning} (${definition.choices.join(', ')})` : definition.meaning,
         ...defaultShown(definition),
       } satisfies Options,
