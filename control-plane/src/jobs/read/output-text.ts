@@ -1,5 +1,4 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
-import AnsiToHtml from 'ansi-to-html'
 import stripAnsi from 'strip-ansi'
 
 /**
@@ -21,10 +20,12 @@ export function plainOutput(pieces: AsyncIterable<Buffer>): AsyncGenerator<strin
 }
 
 /** Output as HTML with the colours of the job page, everything else escaped. Line breaks stay line breaks. */
-export function htmlText(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
+export async function* htmlText(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  // Loaded only here: it makes tables of two thousand characters with names.
+  const { default: AnsiToHtml } = await import('ansi-to-html')
   // With `stream`, a colour that is open at the end of a slice stays open in the next one.
   const converter = new AnsiToHtml({ escapeXML: true, newline: false, stream: true })
-  return convert(pieces, (text) => converter.toHtml(text))
+  yield* convert(pieces, (text) => converter.toHtml(text))
 }
 
 async function* convert(pieces: AsyncIterable<Buffer>, convertSlice: (text: string) => string): AsyncGenerator<string> {

@@ -12,7 +12,9 @@ const COLUMNS = Object.keys(LIST_COLUMNS) as (keyof typeof LIST_COLUMNS)[]
 /** Jobs that are read at once. More would delay other requests. */
 const JOBS_PER_READ = 1000
 
-const jobList = Compile(Type.Array(Type.Object(LIST_COLUMNS)))
+const makeListCheck = () => Compile(Type.Array(Type.Object(LIST_COLUMNS)))
+/** Made for the first list. */
+let listCheck: ReturnType<typeof makeListCheck> | null = null
 
 /** Which jobs are wanted, from the query of a request to SQL. What is undefined does not limit them. */
 export interface JobFilter {
@@ -103,6 +105,7 @@ export async function newestJobs(queries: Queries, query: JobQuery, limit: numbe
 }
 
 function requireRows(rows: unknown): asserts rows is JobListRow[] {
+  const jobList = (listCheck ??= makeListCheck())
   if (jobList.Check(rows)) return
   const [problem] = jobList.Errors(rows)
   throw new Error(`a job in the database is not readable: ${problem?.instancePath ?? ''} ${problem?.message ?? ''}`)

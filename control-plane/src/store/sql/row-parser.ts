@@ -8,8 +8,11 @@ import { Compile } from 'typebox/compile'
  * @returns a function that returns the row, or throws an error that names table and column
  */
 export function rowParser(table: string, columns: Readonly<Record<string, TSchema>>) {
-  const schema = Compile(Type.Partial(Type.Object(columns)))
+  const make = () => Compile(Type.Partial(Type.Object(columns)))
+  let made: ReturnType<typeof make> | null = null
   return <Row extends object>(row: Row): Row => {
+    // Made for the first row: programs that read none of a table start without it.
+    const schema = (made ??= make())
     if (schema.Check(row)) return row
     const [problem] = schema.Errors(row)
     throw new Error(
