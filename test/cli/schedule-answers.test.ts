@@ -19,10 +19,20 @@ const daily = {
   next_runs: [NOON],
   last_run: null,
   last_job: 12 as number | null,
+  last_status: 'success' as string | null,
   last_problem: null as string | null,
   created_at: NOON,
 }
-const once = { ...daily, id: 14, cron: null, at: NOON, paused: true, last_job: null, last_problem: 'no such form' }
+const once = {
+  ...daily,
+  id: 14,
+  cron: null,
+  at: NOON,
+  paused: true,
+  last_job: null,
+  last_status: null,
+  last_problem: 'no such form',
+}
 const answers = {
   'GET /schedule': listOf(daily, once, { ...daily, next_run: null }),
   'GET /schedule/3': daily,
@@ -33,6 +43,7 @@ const answers = {
   'DELETE /schedule/3': { message: 'The schedule was deleted' },
   'GET /schedule/3/next-runs': { next_runs: [NOON, '2026-11-21T12:00:00'] },
   'GET /schedule/14/next-runs': { next_runs: [] },
+  'GET /schedule/next-runs': { next_runs: [NOON] },
 }
 
 describe('schedules', () => {
@@ -63,6 +74,12 @@ describe('schedules', () => {
     expect(stdout).toMatch(/^name +nightly$/m)
     expect(stdout).toMatch(/^time_zone +Europe\/Berlin$/m)
     expect(JSON.parse((await run('schedule show 3 --json')).stdout)).toEqual(daily)
+  })
+
+  it('say before they are made when they would start', async () => {
+    const { run, seen } = await scriptWith(answers)
+    expect((await run('schedule times --cron @x --time-zone Asia/Tokyo')).stdout).toBe(`${NOON_SHOWN}\n`)
+    expect(seen[0]?.query.toString()).toBe('cron=%40x&time_zone=Asia%2FTokyo&count=5')
   })
 
   it('say when they start next', async () => {

@@ -1349,6 +1349,9 @@ export interface Schedule {
   last_run: string | null
   /** The last job that it started */
   last_job: number | null
+  /** Of the last job; null: there is none, or not any more */
+  last_status:
+    'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord | null
   /** Why the last start made no job */
   last_problem: string | null
   created_at: string
@@ -2444,6 +2447,7 @@ export const scheduleSchema: v.GenericSchema<unknown, Schedule> = v.looseObject(
   next_runs: v.array(v.string()),
   last_run: v.nullable(v.string()),
   last_job: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  last_status: v.nullable(v.string()),
   last_problem: v.nullable(v.string()),
   created_at: v.string(),
 })
@@ -3453,6 +3457,18 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Schedule>
+  /** The next starts that a schedule with these times would have */
+  nextRunsOfTimes(
+    request: {
+      /** Five parts: minute, hour, day of the month, month, day of the week */
+      cron: string
+      /** Time zone of cron, such as Europe/Berlin; default UTC */
+      time_zone?: string
+      /** 1 to 100; 5 if left out */
+      count?: number
+    },
+    options?: RequestOptions,
+  ): Promise<NextRuns>
   /** One schedule */
   getSchedule(
     request: {
@@ -4209,6 +4225,13 @@ export const operations = {
     schema: scheduleListSchema,
   },
   createSchedule: { method: 'POST', path: '/schedule', query: [], accept: 'application/json', schema: scheduleSchema },
+  nextRunsOfTimes: {
+    method: 'GET',
+    path: '/schedule/next-runs',
+    query: ['cron', 'time_zone', 'count'],
+    accept: 'application/json',
+    schema: nextRunsSchema,
+  },
   getSchedule: { method: 'GET', path: '/schedule/{id}', query: [], accept: 'application/json', schema: scheduleSchema },
   changeSchedule: {
     method: 'PUT',
@@ -4395,4 +4418,8 @@ export const narrowings = {
   },
   getJobOutputSearch: { q: 'Literal text' },
   getJobOutputPieces: { host: 'Only what was printed for this host' },
+  nextRunsOfTimes: {
+    cron: 'Five parts: minute, hour, day of the month, month, day of the week',
+    time_zone: 'Time zone of cron, such as Europe/Berlin; default UTC',
+  },
 } as const

@@ -32,8 +32,8 @@ const FIVE_PARTS = 'cron has five parts: minute, hour, day of the month, month, 
 export function readCron(text: string): CronExpression {
   const words = text.trim().split(/\s+/)
   const [minute = '', hour = '', day = '', , weekday = ''] = words
-  const problem = otherDialect(words)
-  if (problem !== null) throw new InvalidInputError('schedule_cron', problem)
+  const dialect = otherDialect(words)
+  if (dialect !== null) throw new InvalidInputError('schedule_cron', dialect.problem, dialect.details)
   try {
     const cron = new Cron(words.join(' '), {
       timezone: 'UTC',
@@ -47,7 +47,8 @@ export function readCron(text: string): CronExpression {
       nextAfter: (wallTime) => cron.nextRun(new Date(wallTime))?.getTime() ?? null,
     }
   } catch (error) {
-    throw new InvalidInputError('schedule_cron', unreadable(words), undefined, { cause: error })
+    const { problem, details } = unreadable(words)
+    throw new InvalidInputError('schedule_cron', problem, details, { cause: error })
   }
 }
 
@@ -60,17 +61,35 @@ const PARTS = [
   ['day of the week', '0 to 7'],
 ] as const
 
+/** What is wrong with an expression: a sentence, and the same for programs. */
+interface CronProblem {
+  readonly problem: string
+  readonly details: {
+    /** The part that cannot be read, what stands there, and which numbers may. */
+    readonly part?: string
+    readonly value?: string
+    readonly numbers?: string
+    /** What to write instead. */
+    readonly write?: string
+  }
+}
+
 /** Which part cannot be read, and what may stand there. */
-function unreadable(words: readonly string[]): string {
+function unreadable(words: readonly string[]): CronProblem {
   for (const [place, [name, numbers]] of PARTS.entries()) {
     const word = words[place] ?? ''
     if (isReadableAt(place, word)) continue
     const [, from, step] = /^(\d+)\/(\d+)$/.exec(word) ?? []
     const last = numbers.split(' ').at(-1) ?? ''
-    const hint = from === undefined ? '' : `. Write ${from}-${last}/${step ?? ''}`
-    return `cron cannot be read: ${JSON.stringify(word.slice(0, 100))} cannot stand as the ${name} (${numbers})${hint}`
+    const write = from === undefined ? undefined : `${from}-${last}/${step ?? ''}`
+    const hint = write === undefined ? '' : `. Write ${write}`
+    const value = word.slice(0, 100)
+    return {
+      problem: `cron cannot be read: ${JSON.stringify(value)} cannot stand as the ${name} (${numbers})${hint}`,
+      details: { part: name, value, numbers, ...(write === undefined ? {} : { write }) },
+    }
   }
-  return 'cron is not an expression that can be read'
+  return { problem: 'cron is not an expression that can be read', details: {} }
 }
 
 function isReadableAt(place: number, word: string): boolean {
@@ -84,12 +103,17 @@ function isReadableAt(place: number, word: string): boolean {
 }
 
 /** What is wrong with an expression that another program may understand. Null: nothing is known to be wrong. */
-function otherDialect(words: readonly string[]): string | null {
+function otherDialect(words: readonly string[]): CronProblem | null {
   const [first = ''] = words
-  if (first.startsWith('@')) {
-    const same = NICKNAMES[first.toLowerCase()]
-    return same === undefined ? `${FIVE_PARTS}. ${first} is not known` : `${FIVE_PARTS}. Write ${same} for ${first}`
-  }
+  const same = first.startsWith('@') ? NICKNAMES[first.toLowerCase()] : undefined
+  if (same !== undefined) return { problem: `${FIVE_PARTS}. Write ${same} for ${first}`, details: { write: same } }
+  const problem = otherDialectText(words)
+  return problem === null ? null : { problem, details: {} }
+}
+
+function otherDialectText(words: readonly string[]): string | null {
+  const [first = ''] = words
+  if (first.startsWith('@')) return `${FIVE_PARTS}. ${first} is not known`
   if (/^(?:CRON_)?TZ=/i.test(first)) return `${FIVE_PARTS}. Give the time zone as time_zone, not in cron`
   if (words.length === 6 || words.length === 7) {
     return `${FIVE_PARTS}. This one has ${words.length}: leave out the seconds and the year`

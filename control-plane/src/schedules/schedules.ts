@@ -12,11 +12,13 @@ import {
   changeSchedule,
   countSchedules,
   deleteSchedule,
+  findLastStatuses,
   findSchedule,
   insertSchedule,
   listSchedules,
 } from '../store/service/schedules.js'
-import { nextStart, nextStarts, requireTiming } from './times.js'
+import type { JobStatus } from '../words/job-status.js'
+import { type Timing, nextStart, nextStarts, requireTiming } from './times.js'
 
 /** Most schedules of one account. */
 const MAX_SCHEDULES = 100
@@ -60,6 +62,24 @@ export function createSchedules({ launching, clock }: ScheduleDependencies) {
       if (nextAt === null || isPaused) return []
       return [nextAt, ...nextStarts(schedule, Math.max(nextAt, clock.now()), count)].slice(0, count)
     },
+    /**
+     * The next starts that a schedule with these times would have. There is at least one. @throws InvalidInputError that
+     * names what is wrong with the times
+     */
+    startsOf(timing: Pick<Timing, 'cron' | 'timeZone'>, count: number): number[] {
+      const now = clock.now()
+      const whole = { ...timing, onceAt: null }
+      requireTiming(whole, now)
+      return nextStarts(whole, now, count)
+    },
+    /**
+     * The statuses of the last jobs that schedules started, by the ids of the jobs. A job that was deleted is left out.
+     * @param of a schedule; or somebody, for all the schedules that they see
+     */
+    lastStatuses: (of: Pick<Schedule, 'lastJobId'> | Caller): Promise<ReadonlyMap<number, JobStatus>> =>
+      'lastJobId' in of
+        ? findLastStatuses(store.read, { jobId: of.lastJobId })
+        : findLastStatuses(store.read, { ownerId: of.isAdmin ? null : of.id }),
     /**
      * Creates a schedule. Its launches have the rights that the account of the caller has when they start.
      * @throws InvalidInputError, NotFoundError, ForbiddenError, RefusedValuesError, ConflictError, TooLargeError

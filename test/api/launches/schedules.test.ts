@@ -84,6 +84,9 @@ describe('starting', () => {
     const jobs = await jobsOf(id)
     expect(jobs).toMatchObject([{ form: 'Hello', user: 'ann', schedule: { id, name: 'once' } }])
     expect(await show(id)).toMatchObject({ next_run: null, last_job: jobs[0]?.id, last_problem: null })
+    expect(await show(id)).toMatchObject({ last_status: jobs[0]?.status })
+    const listed = await server.call('GET', '/schedule', { token: user.token })
+    expect(listed.body.records).toMatchObject([{ id, last_job: jobs[0]?.id, last_status: jobs[0]?.status }])
     const job = await server.call('GET', `/job/${String(jobs[0]?.id)}`, { token: user.token })
     expect(job.body).toMatchObject({ extravars: { greeted: 'once' } })
     const audit = await server.call('GET', '/audit?action=schedule.launch', { token: server.admin })
@@ -282,6 +285,25 @@ describe('making and changing', () => {
     expect(await refused(hello('x'))).toBe('schedule_time')
     expect(await refused({ ...hello('x'), at: '2001-01-01T00:00:00Z' })).toBe('schedule_never')
     expect(await refused({ ...hello('x'), form: 'None', cron: '0 0 * * *' })).toBe('form_not_found')
+  })
+
+  test('what times mean is answered before there is a schedule, and wrong times are named by their part', async () => {
+    const ask = async (query: Record<string, string>) =>
+      (await server.call('GET', `/schedule/next-runs?${new URLSearchParams(query)}`, { token: user.token })).body
+    const times = { cron: '30 6 * * 1-5', time_zone: 'Europe/Berlin' }
+    const id = await make({ ...hello('shown'), ...times })
+    const made = await server.call('GET', `/schedule/${id}/next-runs`, { token: user.token })
+    expect(await ask(times)).toEqual(made.body)
+    expect((await ask({ ...times, count: '100' })).next_runs).toHaveLength(100)
+    expect(await ask({ cron: '30 25 * * *' })).toMatchObject({
+      code: 'schedule_cron',
+      details: { part: 'hour', value: '25', numbers: '0 to 23' },
+    })
+    expect(await ask({ cron: '@daily' })).toMatchObject({ code: 'schedule_cron', details: { write: '0 0 * * *' } })
+    expect(await ask({ cron: '0 0 30 2 *' })).toMatchObject({ code: 'schedule_never' })
+    expect(await ask({ ...times, time_zone: 'No/Where' })).toMatchObject({ code: 'schedule_time_zone' })
+    expect(await ask({ ...times, count: '101' })).toMatchObject({ code: 'invalid_count' })
+    await server.call('DELETE', `/schedule/${id}`, { token: user.token })
   })
 
   test('other users cannot see a schedule; an admin may pause and delete it, but not change what is launched', async () => {

@@ -8,7 +8,10 @@ import { MISSED_RUNS, type Schedule as StoredSchedule, type ScheduleWish } from 
 import { noteAudit } from '../route/audit-hook.js'
 import { callerOf } from '../route/guards.js'
 import { IdParams, Message, answers, asList, idOf, integerText, listOf, wholeNumberOf } from '../route/schemas.js'
+import { JOB_STATUSES, type JobStatus } from '../../words/job-status.js'
 import { nullable } from '../../words/nullable.js'
+
+const FIVE_PARTS = 'Five parts: minute, hour, day of the month, month, day of the week'
 
 const bodyFields = {
   name: Type.String({ minLength: 1, maxLength: 200, description: 'For people; need not be unique' }),
@@ -16,7 +19,7 @@ const bodyFields = {
   cron: nullable(
     Type.String({
       maxLength: 100,
-      description: 'Five parts: minute, hour, day of the month, month, day of the week. Null: it starts once',
+      description: `${FIVE_PARTS}. Null: it starts once`,
     }),
   ),
   at: nullable(Type.String({ format: 'date-time', description: 'The one start. Null: it starts as cron says' })),
@@ -52,6 +55,9 @@ const Schedule = Type.Object(
     next_runs: Type.Array(Type.String({ format: 'date-time' }), { description: 'Up to five' }),
     last_run: time('The last start, or the last one that was refused'),
     last_job: nullable(Type.Integer({ description: 'The last job that it started' })),
+    last_status: nullable(
+      Type.Enum(JOB_STATUSES, { description: 'Of the last job; null: there is none, or not any more' }),
+    ),
     last_problem: nullable(Type.String({ description: 'Why the last start made no job' })),
     created_at: Type.String({ format: 'date-time' }),
   },
@@ -63,10 +69,13 @@ const NextRuns = Type.Object({ next_runs: Type.Array(Type.String({ format: 'date
 const tags = ['schedule']
 const SHOWN_RUNS = 5
 const MAX_RUNS = 100
+const RunCount = Type.Optional(integerText(`1 to ${MAX_RUNS}; ${SHOWN_RUNS} if left out`))
 
 /** Routes of schedules: launches at given times. */
 export function scheduleRoutes({ schedules }: { readonly schedules: Schedules }): FastifyPluginAsyncTypebox {
-  const show = (schedule: StoredSchedule) => shown(schedule, schedules.nextStarts(schedule, SHOWN_RUNS))
+  const shownWith = (schedule: StoredSchedule, statuses: ReadonlyMap<number, JobStatus>) =>
+    shown(schedule, schedules.nextStarts(schedule, SHOWN_RUNS), statuses.get(schedule.lastJobId ?? -1) ?? null)
+  const show = async (schedule: StoredSchedule) => shownWith(schedule, await schedules.lastStatuses(schedule))
   return async (app) => {
     app.get(
       '/schedule',
@@ -78,7 +87,32 @@ export function scheduleRoutes({ schedules }: { readonly schedules: Schedules })
           response: answers(listOf(Schedule)),
         },
       },
-      async (request) => asList((await schedules.list(callerOf(request))).map(show)),
+      async (request) => {
+        const caller = callerOf(request)
+        const [all, statuses] = await Promise.all([schedules.list(caller), schedules.lastStatuses(caller)])
+        return asList(all.map((schedule) => shownWith(schedule, statuses)))
+      },
+    )
+
+    app.get(
+      '/schedule/next-runs',
+      {
+        schema: {
+          tags,
+          summary: 'The next starts that a schedule with these times would have',
+          operationId: 'nextRunsOfTimes',
+          querystring: Type.Object({
+            cron: Type.String({ maxLength: 100, description: FIVE_PARTS }),
+            time_zone: Type.Optional(bodyFields.time_zone),
+            count: RunCount,
+          }),
+          response: answers(NextRuns, 400),
+        },
+      },
+      async ({ query: { cron, time_zone: timeZone = DEFAULTS.timeZone, count } }) => {
+        const starts = schedules.startsOf({ cron, timeZone }, runCountOf(count))
+        return { next_runs: starts.map((start) => isoTime(start)) }
+      },
     )
 
     app.post(
@@ -108,7 +142,7 @@ export function scheduleRoutes({ schedules }: { readonly schedules: Schedules })
 /** One schedule. */
 function oneScheduleRoutes(
   { schedules }: { readonly schedules: Schedules },
-  show: (schedule: StoredSchedule) => Static<typeof Schedule>,
+  show: (schedule: StoredSchedule) => Promise<Static<typeof Schedule>>,
 ): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -125,15 +159,12 @@ function oneScheduleRoutes(
           summary: 'The next starts of a schedule',
           operationId: 'nextRunsOfSchedule',
           params: IdParams,
-          querystring: Type.Object({ count: Type.Optional(integerText(`1 to ${MAX_RUNS}; 5 if left out`)) }),
+          querystring: Type.Object({ count: RunCount }),
           response: answers(NextRuns, 400, 403, 404),
         },
       },
       async (request) => {
-        const count = request.query.count === undefined ? SHOWN_RUNS : wholeNumberOf(request.query.count, 'count')
-        if (count < 1 || count > MAX_RUNS) {
-          throw new InvalidInputError('invalid_count', `count must be a number from 1 to ${MAX_RUNS}`)
-        }
+        const count = runCountOf(request.query.count)
         const schedule = await schedules.find(callerOf(request), idOf(request.params))
         return { next_runs: schedules.nextStarts(schedule, count).map((start) => isoTime(start)) }
       },
@@ -195,6 +226,13 @@ const DEFAULTS = {
   isVerbose: false,
 } as const
 
+/** @throws InvalidInputError */
+function runCountOf(text: string | undefined): number {
+  const count = text === undefined ? SHOWN_RUNS : wholeNumberOf(text, 'count')
+  if (count >= 1 && count <= MAX_RUNS) return count
+  throw new InvalidInputError('invalid_count', `count must be a number from 1 to ${MAX_RUNS}`)
+}
+
 /** The properties of a schedule in a body. `cron` and `at` replace each other. */
 function wishOf(body: Static<typeof ChangeBody>): Partial<ScheduleWish> {
   const { cron, at, time_zone: timeZone, paused: isPaused, verbose: isVerbose, ...same } = body
@@ -207,7 +245,11 @@ function wishOf(body: Static<typeof ChangeBody>): Partial<ScheduleWish> {
 }
 
 /** Field by field, so that no other field gets into the answer by mistake. */
-function shown(schedule: StoredSchedule, starts: readonly number[]): Static<typeof Schedule> {
+function shown(
+  schedule: StoredSchedule,
+  starts: readonly number[],
+  lastStatus: JobStatus | null,
+): Static<typeof Schedule> {
   const { id, name, form, cron, missed, credentials } = schedule
   return {
     id,
@@ -227,6 +269,7 @@ function shown(schedule: StoredSchedule, starts: readonly number[]): Static<type
     next_runs: starts.map((start) => isoTime(start)),
     last_run: isoTime(schedule.lastAt),
     last_job: schedule.lastJobId,
+    last_status: lastStatus,
     last_problem: schedule.lastProblem,
     created_at: isoTime(schedule.createdAt),
   }

@@ -31,6 +31,20 @@ function nextText(schedule: Schedule): string {
   return next === null ? 'It starts no jobs now.\n' : `Its next run: ${next}.\n`
 }
 
+/** How many starts are shown. */
+const COUNT = { ...text('How many, up to 100'), default: '5' } as const
+
+/** @throws UsageError */
+function countOf({ count }: { readonly count: string }): number {
+  if (!/^([1-9]\d?|100)$/.test(count)) throw new UsageError('--count must be a number from 1 to 100.')
+  return Number(count)
+}
+
+const linesOf = (starts: readonly string[]) => starts.map((start) => `${localTime(start) ?? ''}\n`).join('')
+
+/** The time zone of this terminal. */
+const ownZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
+
 const scheduleId = (typed: string) => numberOf(typed, 'the number of a schedule', 'schedule list')
 const SCHEDULE = numbered('id', 'Number of the schedule', scheduleId)
 /** The same, but the number is read after the sign-in was found. */
@@ -72,10 +86,8 @@ export const scheduleCommands = resource('schedules', {
       }
       return wishOf(args)
     },
-    ask: ({ client, args: { form }, given }) => {
-      const here = Intl.DateTimeFormat().resolvedOptions().timeZone
-      return client.createSchedule({ body: { name: form, time_zone: here, ...given, form } })
-    },
+    ask: ({ client, args: { form }, given }) =>
+      client.createSchedule({ body: { name: form, time_zone: ownZone(), ...given, form } }),
     text: (made) => `The schedule ${made.id} (${made.name}) was made. ${nextText(made)}`,
   }),
   change: act({
@@ -100,18 +112,24 @@ export const scheduleCommands = resource('schedules', {
     (client, id) => client.resumeSchedule({ id }),
     'starts jobs again',
   ),
+  times: act({
+    describe: 'Show when a schedule with these times would start jobs; nothing is made',
+    options: { cron: { ...wishOptions.cron, demandOption: true }, 'time-zone': wishOptions['time-zone'], count: COUNT },
+    examples: [['$0 schedule times --cron "0 0 L * *" --time-zone Europe/Berlin', 'at the end of each month']],
+    given: countOf,
+    ask: ({ client, args: { cron, timeZone = ownZone() }, given: count }) =>
+      client.nextRunsOfTimes({ cron, time_zone: timeZone, count }),
+    text: ({ next_runs: starts }) => linesOf(starts),
+  }),
   next: act({
     describe: 'Show when a schedule starts its next jobs',
     on: SIGNED_IN_SCHEDULE,
-    options: { count: { ...text('How many, up to 100'), default: '5' } },
-    given: ({ count }) => {
-      if (!/^([1-9]\d?|100)$/.test(count)) throw new UsageError('--count must be a number from 1 to 100.')
-      return Number(count)
-    },
+    options: { count: COUNT },
+    given: countOf,
     ask: ({ client, on: id, given: count }) => client.nextRunsOfSchedule({ id, count }),
     text: ({ next_runs: starts }) => {
       if (starts.length === 0) return 'The schedule is paused, or it has no further starts.\n'
-      return starts.map((start) => `${localTime(start) ?? ''}\n`).join('')
+      return linesOf(starts)
     },
   }),
   delete: tell({
