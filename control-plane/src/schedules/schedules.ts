@@ -12,11 +12,12 @@ import {
   changeSchedule,
   countSchedules,
   deleteSchedule,
-  findLastStatuses,
   findSchedule,
   insertSchedule,
   listSchedules,
 } from '../store/service/schedules.js'
+import { findLastStatuses } from '../store/jobs/schedule-jobs.js'
+import type { Store } from '../store/store.js'
 import type { JobStatus } from '../words/job-status.js'
 import { type Timing, nextStart, nextStarts, requireTiming } from './times.js'
 
@@ -56,30 +57,7 @@ export function createSchedules({ launching, clock }: ScheduleDependencies) {
     /** The caller's own schedules. An admin gets all. */
     list: (caller: Caller): Promise<Schedule[]> => listSchedules(store.read, caller.isAdmin ? null : caller.id),
     find,
-    /** The next starts, in milliseconds since the epoch. None while it is paused. */
-    nextStarts(schedule: Schedule, count: number): number[] {
-      const { nextAt, isPaused } = schedule
-      if (nextAt === null || isPaused) return []
-      return [nextAt, ...nextStarts(schedule, Math.max(nextAt, clock.now()), count)].slice(0, count)
-    },
-    /**
-     * The next starts that a schedule with these times would have. There is at least one. @throws InvalidInputError that
-     * names what is wrong with the times
-     */
-    startsOf(timing: Pick<Timing, 'cron' | 'timeZone'>, count: number): number[] {
-      const now = clock.now()
-      const whole = { ...timing, onceAt: null }
-      requireTiming(whole, now)
-      return nextStarts(whole, now, count)
-    },
-    /**
-     * The statuses of the last jobs that schedules started, by the ids of the jobs. A job that was deleted is left out.
-     * @param of a schedule; or somebody, for all the schedules that they see
-     */
-    lastStatuses: (of: Pick<Schedule, 'lastJobId'> | Caller): Promise<ReadonlyMap<number, JobStatus>> =>
-      'lastJobId' in of
-        ? findLastStatuses(store.read, { jobId: of.lastJobId })
-        : findLastStatuses(store.read, { ownerId: of.isAdmin ? null : of.id }),
+    ...createReading(store, clock),
     /**
      * Creates a schedule. Its launches have the rights that the account of the caller has when they start.
      * @throws InvalidInputError, NotFoundError, ForbiddenError, RefusedValuesError, ConflictError, TooLargeError
@@ -130,6 +108,36 @@ export function createSchedules({ launching, clock }: ScheduleDependencies) {
       if (await store.write('schedules.remove', (queries) => deleteSchedule(queries, id))) return
       throw new NotFoundError('no_such_schedule', `There is no schedule ${id} (${name})`)
     },
+  }
+}
+
+/** What a schedule will do and has done. */
+function createReading(store: Pick<Store, 'read'>, clock: Clock) {
+  return {
+    /** The next starts, in milliseconds since the epoch. None while it is paused. */
+    nextStarts(schedule: Schedule, count: number): number[] {
+      const { nextAt, isPaused } = schedule
+      if (nextAt === null || isPaused) return []
+      return [nextAt, ...nextStarts(schedule, Math.max(nextAt, clock.now()), count)].slice(0, count)
+    },
+    /**
+     * The next starts that a schedule with these times would have. There is at least one. @throws InvalidInputError that
+     * names what is wrong with the times
+     */
+    startsOf(timing: Pick<Timing, 'cron' | 'timeZone'>, count: number): number[] {
+      const now = clock.now()
+      const whole = { ...timing, onceAt: null }
+      requireTiming(whole, now)
+      return nextStarts(whole, now, count)
+    },
+    /**
+     * The statuses of the last jobs that schedules started, by the ids of the jobs. A job that was deleted is left out.
+     * @param of a schedule; or somebody, for all the schedules that they see
+     */
+    lastStatuses: (of: Pick<Schedule, 'lastJobId'> | Caller): Promise<ReadonlyMap<number, JobStatus>> =>
+      'lastJobId' in of
+        ? findLastStatuses(store.read, { jobId: of.lastJobId })
+        : findLastStatuses(store.read, { ownerId: of.isAdmin ? null : of.id }),
   }
 }
 
