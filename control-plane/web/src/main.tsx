@@ -29,6 +29,8 @@ const COMPONENTS: Readonly<Record<PageName, ComponentType>> = {
   forms: other('FormsPage'),
   form: other('FormPage'),
   approvals: other('ApprovalsPage'),
+  schedules: other('SchedulesPage'),
+  schedule: other('SchedulePage'),
   me: other('MePage'),
   runners: other('RunnersPage'),
   runner: other('RunnerPage'),
@@ -36,6 +38,7 @@ const COMPONENTS: Readonly<Record<PageName, ComponentType>> = {
   user: other('UserPage'),
   roles: other('RolesPage'),
   credentials: other('CredentialsPage'),
+  notifications: other('NotificationsPage'),
   audit: other('AuditPage'),
   settings: other('SettingsPage'),
 }

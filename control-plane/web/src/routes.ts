@@ -23,6 +23,8 @@ export const PAGES = {
   forms: { path: '/forms', menu: 'work', waits: ['broken_forms'] },
   form: { path: '/forms/:name' },
   approvals: { path: '/approvals', menu: 'work', waits: ['approvals'] },
+  schedules: { path: '/schedules', menu: 'work' },
+  schedule: { path: '/schedules/:id' },
   me: { path: '/me' },
   runners: {
     path: '/runners',
@@ -35,6 +37,7 @@ export const PAGES = {
   user: { path: '/users/:id', who: 'admin' },
   roles: { path: '/roles', who: 'admin', menu: 'administration' },
   credentials: { path: '/credentials', who: 'admin', menu: 'administration' },
+  notifications: { path: '/notifications', who: 'admin', menu: 'administration' },
   audit: { path: '/audit', who: 'admin', menu: 'administration' },
   settings: { path: '/settings', who: 'admin', menu: 'administration' },
 } as const satisfies Readonly<Record<string, Page>>

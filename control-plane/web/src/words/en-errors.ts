@@ -32,6 +32,14 @@ function changedSubjects({ asked, now }: Details): string[] {
   return Object.entries(names).flatMap(([key, name]) => (before[key] !== after[key] ? [name] : []))
 }
 
+/** What is wrong with a cron expression, by its part. */
+function cronWords({ part, value, numbers, write }: Details): string {
+  const instead = typeof write === 'string' ? ` Write ${write}.` : ''
+  if (typeof part !== 'string')
+    return `A cron expression has five parts: minute, hour, day of the month, month, day of the week.${instead}`
+  return `The ${part} cannot be ${String(value)}. It may be ${String(numbers)}, or *.${instead}`
+}
+
 const again = 'Try again in a moment.'
 const database = `The database does not answer now. ${again}`
 const signInSetup = 'This sign-in is not set up completely. Tell an admin.'
@@ -185,7 +193,7 @@ export const errorWords: Readonly<Record<string, string | ((details: Details) =>
   service_key_closed: 'The key of the control plane cannot be opened. Look at its log.',
 
   // Schedules and notifications.
-  schedule_cron: 'The times are not written as they must be.',
+  schedule_cron: cronWords,
   schedule_never: 'This time never comes.',
   schedule_time: 'A schedule needs a rule for its times, or one time.',
   schedule_time_zone: 'Enter the name of a time zone, such as Europe/Berlin.',

@@ -20,9 +20,9 @@ const DAY_MS = 86_400_000
 
 /**
  * Where the draft of a form is. Every user has drafts of their own.
- * @param from the job that is run again; null: a new launch
+ * @param from the job that is run again, or another source of the first values; null: a new launch
  */
-export function draftKey(form: string, from: number | null): string {
+export function draftKey(form: string, from: number | string | null): string {
   const { value } = session
   return `${DRAFT_PREFIX}${'user' in value ? value.user.id : ''}/${from ?? ''}/${form}`
 }

@@ -1,4 +1,4 @@
-import type { FormModel, FormPart } from '@holdfast/client'
+import type { FormModel, FormPart, Schedule } from '@holdfast/client'
 import type { RefObject } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
@@ -6,9 +6,12 @@ import { placeOfUpload } from '../../fields/file-input.js'
 import { useAction } from '../../live/action.js'
 import { api } from '../../live/api.js'
 import { formWords } from '../../words/en-form.js'
+import { scheduleWords } from '../../words/en-schedules.js'
 import type { Entries } from './entries.js'
+import { saveValues } from './planning.js'
 import { problemsOf } from './problems.js'
 import type { SentValues } from './sent-values.js'
+import { toProblem } from './to-problem.js'
 import type { Wizard } from './wizard.js'
 
 /** The launch of a form that somebody fills in. */
@@ -24,12 +27,14 @@ export interface Launch {
 
 /**
  * @param from the job that is run again; null: a new one
+ * @param schedule whose values are changed, in place of a launch; null: none is
  * @param isAgain whether that job did not keep the value of a field
  * @param away leads to the job
  */
 export function useLaunch({
   form,
   from,
+  schedule,
   isAgain,
   away,
   entries,
@@ -38,6 +43,7 @@ export function useLaunch({
 }: {
   readonly form: FormModel
   readonly from: number | null
+  readonly schedule: Schedule | null
   readonly isAgain: (key: string) => boolean
   readonly away: (url: string) => Promise<void>
   readonly entries: Entries
@@ -48,16 +54,20 @@ export function useLaunch({
   latest.current = wizard
   const { isBusy: isLaunching, error, go } = useAction()
   const [isJudging, setJudging] = useState(false)
-  const [isVerbose, setVerbose] = useState(false)
+  const [isVerbose, setVerbose] = useState(schedule?.verbose ?? false)
 
   function launch() {
     entries.setProblems(new Map())
     const act = async () => {
+      if (schedule !== null) {
+        await saveValues(schedule, entries.sent(), isVerbose)
+        return away(addressOf(`/schedules/${schedule.id}`))
+      }
       const id = await begin(form, entries.sent(), { from, isVerbose })
       await away(addressOf(`/jobs/${id}`))
     }
     // The page of the job says that it was launched.
-    return go(act, null, (failure) => {
+    return go(act, schedule && scheduleWords.dialog.saved, (failure) => {
       const found = problemsOf(failure, isAgain)
       if (found) {
         entries.setProblems(found)
@@ -95,15 +105,6 @@ export function useLaunch({
       else if (wizard.current) void leave(wizard.current)
     },
   }
-}
-
-/** To the first field with a problem that is shown, once it is marked. */
-export function toProblem(form: HTMLFormElement | null): void {
-  requestAnimationFrame(() => {
-    const marked = [...(form?.querySelectorAll('.field-errors') ?? [])]
-    const shown = marked.find((errors) => errors.closest('[hidden]') === null)
-    shown?.parentElement?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
-  })
 }
 
 /** Launches the form, or runs the job again with these values. @returns the number of the new job */
