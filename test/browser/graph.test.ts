@@ -201,3 +201,20 @@ test('the graph is for everybody, also on small screens', async () => {
   // The graph and its list scroll by themselves.
   await expectForEverybody(admin.page)
 })
+
+test('a node whose job waits for a runner is queued, and its time does not count yet', async () => {
+  const { page } = admin
+  await runner.leave()
+  const id = await product.launch('way')
+  await page.goto(`${product.address}/jobs/${id}/nodes`)
+  const graph = page.getByRole('region', { name: 'Graph of 5 steps' })
+  await graph.getByRole('listitem').filter({ hasText: 'build' }).getByText('Queued').waitFor()
+  const list = page.getByRole('region', { name: 'As a list' })
+  await list.getByRole('row', { name: /^build way\/build\.yml Queued.* – \d+$/ }).waitFor()
+  await graph.getByRole('button', { name: /^build/ }).click()
+  await page.getByRole('dialog', { name: 'Step build' }).getByText('Queued').waitFor()
+  expect(await page.getByText('Running', { exact: true }).count()).toBe(0)
+  await product.admin.post(`/job/${id}/abort`)
+  await product.waitForEnd(id)
+  expect(await admin.faults()).toEqual([])
+})

@@ -711,6 +711,8 @@ export interface JobNodeRecord {
   end: string | null
   /** Its job; null: it has none, or none any more */
   job: number | null
+  /** When its job began, as the job itself says it. Null: it waits, or has no job */
+  began: string | null
 }
 
 export interface JobOutline {
@@ -2351,6 +2353,7 @@ export const jobNodeRecordSchema: v.GenericSchema<unknown, JobNodeRecord> = v.lo
   start: v.nullable(v.string()),
   end: v.nullable(v.string()),
   job: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  began: v.nullable(v.string()),
 })
 
 export const jobNodeListSchema: v.GenericSchema<unknown, JobNodeList> = v.looseObject({
@@ -3244,6 +3247,10 @@ export interface Operations {
       type?: string
       /** Only results of tasks at hosts with this outcome */
       status?: 'ok' | 'changed' | 'failed' | 'ignored' | 'rescued' | 'skipped' | 'unreachable' | AnotherWord
+      /** Only events that printed something from this byte of the output on */
+      from?: number
+      /** Only events that printed something before this byte of the output */
+      to?: number
       /** As status, with one or several of these, with commas: ok,changed,failed,ignored,rescued,skipped,unreachable */
       outcome?: string
       /** A whole number */
@@ -4102,7 +4109,7 @@ export const operations = {
   getJobEvents: {
     method: 'GET',
     path: '/job/{id}/events',
-    query: ['after', 'before', 'limit', 'order', 'host', 'task', 'type', 'status', 'outcome'],
+    query: ['after', 'before', 'limit', 'order', 'host', 'task', 'type', 'status', 'from', 'to', 'outcome'],
     accept: 'application/json',
     schema: jobEventListSchema,
   },

@@ -154,6 +154,12 @@ export const NodeRecord = Type.Object(
     start: nullable(Type.String({ format: 'date-time' })),
     end: nullable(Type.String({ format: 'date-time' })),
     job: nullable(Type.Integer({ description: 'Its job; null: it has none, or none any more' })),
+    began: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'When its job began, as the job itself says it. Null: it waits, or has no job',
+      }),
+    ),
   },
   { title: 'JobNodeRecord' },
 )

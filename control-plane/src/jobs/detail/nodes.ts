@@ -1,6 +1,7 @@
 import type { Caller } from '../../auth/sessions/caller.js'
 import { isoTime } from '../../time/clock.js'
 import { NotFoundError } from '../../errors.js'
+import { findBeginTimes } from '../../store/jobs/job-stages.js'
 import { findNodes, findSequence } from '../../store/jobs/sequences.js'
 import type { Queries } from '../../store/store.js'
 import type { PlanNode, SequencePort } from '../record/sequence-port.js'
@@ -23,6 +24,8 @@ export async function readNodes({ queries, sequences }: NodesDependencies, calle
   if (!sequence) throw new NotFoundError('node_not_found', `Job ${id} has no steps and no nodes`)
   const planned = sequences.nodesOf(type, storedPlanOf(sequence))
   const rows = new Map((await findNodes(queries, id)).map((row) => [row.identifier, row]))
+  const jobs = [...rows.values()].flatMap(({ subjob_id: job }) => job ?? [])
+  const began = await findBeginTimes(queries, jobs)
   return planned.flatMap(({ needsAllParents, runners: _, ...node }) => {
     const row = rows.get(node.identifier)
     if (!row) return []
@@ -35,6 +38,7 @@ export async function readNodes({ queries, sequences }: NodesDependencies, calle
       // A node that never started has no end.
       end: row.start_time === null ? null : isoTime(row.end_time),
       job: row.subjob_status === null ? null : row.subjob_id,
+      began: isoTime((row.subjob_id === null ? null : began.get(row.subjob_id)) ?? null),
     }
   })
 }

@@ -7,17 +7,19 @@ import { Content } from '../../parts/content.js'
 import { Json } from '../../parts/copy.js'
 import { Dialog } from '../../parts/dialog.js'
 import { SafeHtml } from '../../parts/safe-html.js'
-import { Status } from '../../parts/status.js'
+import { JobStatus, Status, isQueued } from '../../parts/status.js'
 import { Time, timeText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { graphWords } from '../../words/en-graph.js'
 import { words } from '../../words/en.js'
 import { Decision } from './decision.js'
 
+type JobNode = JobNodeList['records'][number]
+
 interface NodeDrawerProps {
   /** The job of the workflow, or of the steps. */
   readonly job: Job
-  readonly node: JobNodeList['records'][number]
+  readonly node: JobNode
   /** Somebody has approved or rejected the node. */
   readonly done: () => void
   readonly onClose: () => void
@@ -25,12 +27,12 @@ interface NodeDrawerProps {
 
 /** All about one node of a workflow or one step. If it waits for an approval, it is approved or rejected here. */
 export function NodeDrawer({ job, node, done, onClose }: NodeDrawerProps) {
-  const { identifier, name, type, status, reason, start, end, job: nodeJob } = node
+  const { identifier, name, type, reason, start, end, job: nodeJob } = node
   return (
     <Dialog title={graphWords.node(identifier)} onClose={onClose}>
       <dl class="facts drawer">
         <Fact name={graphWords.columns.status}>
-          <NodeStatus status={status} />
+          <NodeStatus node={node} />
           {reason !== null && <span class="soft reason">{reason}</span>}
         </Fact>
         <Fact name={graphWords.type}>{graphWords.typeOf[type] ?? type}</Fact>
@@ -113,7 +115,12 @@ function Values({ title, values }: { readonly title: string; readonly values: ob
 }
 
 /** The status of a node: that of its job, or a word for a node that has none. */
-export function NodeStatus({ status }: { readonly status: string }) {
+export function NodeStatus({ node }: { readonly node: JobNode }) {
+  const { status, job, began } = node
   const text = graphWords.status[status]
-  return text === undefined ? <Status status={status} /> : <span class="status off">{text}</span>
+  if (text !== undefined) return <span class="status off">{text}</span>
+  return job === null ? <Status status={status} /> : <JobStatus job={{ status, began }} />
 }
+
+/** The job of the node waits for a runner or for a place. */
+export const isQueuedNode = ({ status, job, began }: JobNode) => job !== null && isQueued({ status, began })

@@ -10,7 +10,7 @@ import { Table } from '../../parts/table.js'
 import { Duration, Time } from '../../parts/time.js'
 import { graphWords } from '../../words/en-graph.js'
 import { words } from '../../words/en.js'
-import { NodeDrawer, NodeStatus } from './nodes-tab-drawer.js'
+import { NodeDrawer, NodeStatus, isQueuedNode } from './nodes-tab-drawer.js'
 
 type JobNode = JobNodeList['records'][number]
 
@@ -57,12 +57,12 @@ function Nodes({ nodes, open }: NodesProps) {
       <GraphView
         label={graphWords.graph(nodes.length)}
         nodes={nodes}
-        toneOf={({ status }) => TONES[status] ?? 'off'}
+        toneOf={(node) => (isQueuedNode(node) ? 'queue' : (TONES[node.status] ?? 'off'))}
         hasFired={(link) => hasFired(link, statuses.get(link.from) ?? 'waiting')}
       >
         {(node) => (
           <button type="button" title={node.name} aria-haspopup="dialog" onClick={() => open(node)}>
-            <span>{node.identifier}</span> <NodeStatus status={node.status} />
+            <span>{node.identifier}</span> <NodeStatus node={node} />
           </button>
         )}
       </GraphView>
@@ -90,12 +90,13 @@ function Nodes({ nodes, open }: NodesProps) {
 
 function NodeRow({ node }: { readonly node: JobNode }) {
   const { identifier, name, status, reason, start, end, job, all_parents: all } = node
+  const since = isQueuedNode(node) ? null : (node.began ?? start)
   return (
     <tr>
       <th scope="row">{identifier}</th>
       <td>{name}</td>
       <td>
-        <NodeStatus status={status} />
+        <NodeStatus node={node} />
         {reason !== null && <span class="soft reason">{reason}</span>}
       </td>
       <td>
@@ -105,7 +106,7 @@ function NodeRow({ node }: { readonly node: JobNode }) {
       <td class="number">
         <Time at={start} />
       </td>
-      <td>{start === null ? words.none : <Duration start={start} end={status === 'running' ? null : end} />}</td>
+      <td>{since === null ? words.none : <Duration start={since} end={status === 'running' ? null : end} />}</td>
       <td class="number">{job === null ? words.none : <a href={addressOf(`/jobs/${job}`)}>{job}</a>}</td>
     </tr>
   )
