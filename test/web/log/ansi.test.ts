@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PLAIN, parseLine, styleAfter, textOf } from '../../../control-plane/web/src/log/ansi.js'
+import { createLogLines } from '../../../control-plane/web/src/log/lines.js'
+import { createLogStore } from '../../../control-plane/web/src/log/store.js'
 
 const parsed = (text: string) => parseLine(text, PLAIN).pieces
 const shown = (text: string) => textOf(parsed(text))
@@ -96,5 +98,38 @@ test('what is set at a line is the same, whether the lines before were parsed or
       },
     ),
     { seed: 22, numRuns: 60 },
+  )
+})
+
+test('while a line grows, it shows the beginning of what it will be, and no piece of an escape', () => {
+  const parts = [
+    'text',
+    'é✓😀',
+    '\x1b[31m',
+    '\x1b[0m',
+    '\x1b[38;5;196m',
+    '\x1b]8;;https://a.example\x1b\\',
+    '\x1b]0;title\x07',
+  ]
+  const lines = fc.array(fc.constantFrom(...parts, '\x1b(B', '\x1b[2J', '\u009b1m', '\x1b=', '\x1bP1$r\x1b\\'), {
+    maxLength: 12,
+  })
+  fc.assert(
+    fc.property(lines, (line) => {
+      const bytes = Buffer.from(line.join(''))
+      const store = createLogStore()
+      const growing = createLogLines(store, () => true)
+      const whole = shown(line.join(''))
+      for (let at = 0; at < bytes.length; at += 1) {
+        store.append(at, bytes.subarray(at, at + 1))
+        expect(whole.startsWith(growing.text(0) ?? '?')).toBe(true)
+      }
+      expect(growing.text(0) ?? '').toBe(whole)
+      // What has ended like this is shown: it could hide text.
+      store.append(bytes.length, Buffer.from('\x1b]0;hidden'))
+      expect(growing.text(0)).toBe(whole)
+      expect(createLogLines(store, () => false).text(0)).toBe(`${whole}␛]0;hidden`)
+    }),
+    { seed: 23, numRuns: 100 },
   )
 })

@@ -5,8 +5,10 @@ import { createOutlineReader } from '../../../control-plane/web/src/log/outline.
 
 const COUNTS = { ok: 1, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0, hosts: 1 }
 
+const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString()
+
 function record(id: number, kind: 'play' | 'task', line: number | null, more: object = {}) {
-  const times = { started: '2026-01-01T00:00:00.000Z', ended: '2026-01-01T00:00:02.500Z' }
+  const times = { started: timeOf(10 * id), ended: timeOf(10 * id + 2.5) }
   const place = { from: line, to: null, line }
   return {
     id,
@@ -88,4 +90,41 @@ test('a place that comes later than its event is asked for again', async () => {
   }
   expect(asked).toEqual([0, 3, 8])
   expect(read.map((entries) => entries.map(({ id }) => id))).toEqual([[1], [1, 2], [1, 2]])
+})
+
+test('where hosts go through a play by themselves, only the whole play can be folded, and it has the failures', async () => {
+  const at = (started: number, ended: number | null) => ({
+    play: 1,
+    started: timeOf(started),
+    ended: ended === null ? null : timeOf(ended),
+  })
+  const read: (readonly OutlineEntry[])[] = []
+  const answer = outlineOf(
+    [
+      record(1, 'play', 0),
+      record(2, 'task', 3, at(10, 30)),
+      record(3, 'task', 9, { ...at(20, 40), failed: 1 }),
+      record(4, 'play', 30),
+      record(5, 'task', 33, { ...at(40, 50), play: 4 }),
+      // Nobody ran the next one, and the last one still runs.
+      record(6, 'task', 36, { ...at(50, null), play: 4, hosts: 0 }),
+      record(7, 'task', 39, { ...at(51, null), play: 4 }),
+    ],
+    20,
+  )
+  const reader = createOutlineReader(
+    { outline: () => Promise.resolve(answer) },
+    () => () => undefined,
+    (entries) => read.push(entries),
+  )
+  reader.look()
+  await expect.poll(() => read.length).toBe(1)
+  const sections = sectionsOfOutline(read[0] ?? [], 60)
+  expect(sections.map(({ id, kind, hasFailed }) => [id, kind, hasFailed])).toEqual([
+    [1, 'play', true],
+    [4, 'play', false],
+    [5, 'task', false],
+    [6, 'task', false],
+    [7, 'task', false],
+  ])
 })

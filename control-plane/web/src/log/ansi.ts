@@ -48,6 +48,12 @@ const SEQUENCE = /[[\u009b]([0-?]*)([ -/]*)([@-~])/y
 const STRING = /[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)/y
 const SHORT = /[ -/]*[0-OQ-WYZ\\`-~]/y
 
+/** An escape at the end of a text that is not complete there. */
+const OPEN_ESCAPE = /(?:\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ -/]*)|\u009b[0-?]*[ -/]*)$/
+
+/** A longer beginning of an escape is shown as text: it would hide too much of a line. */
+const MAX_OPEN_ESCAPE = 1024
+
 const LINK = /\bhttps?:\/\/[^\s"'<>\\^`{|}\u0000-\u001f]+/g
 
 /**
@@ -75,6 +81,12 @@ export function parseLine(text: string, style: TextStyle): { readonly pieces: Pi
   }
   addText(pieces, line.slice(from), lookOf(current))
   return { pieces, style: current }
+}
+
+/** A text that goes on, without the escape at its end of which only the beginning is known. */
+export function withoutOpenEscape(text: string): string {
+  const open = OPEN_ESCAPE.exec(text)
+  return open && open[0].length <= MAX_OPEN_ESCAPE ? text.slice(0, open.index) : text
 }
 
 /** The text of a line as it is shown. */

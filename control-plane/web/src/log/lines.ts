@@ -1,4 +1,4 @@
-import { type Piece, type TextStyle, parseLine, styleAfter, textOf } from './ansi.js'
+import { type Piece, type TextStyle, parseLine, styleAfter, textOf, withoutOpenEscape } from './ansi.js'
 import { type Header, headerOf } from './folds.js'
 import { BLOCK_BYTES, type LogStore, SHOWN_LINE_BYTES } from './store.js'
 import { rowsOfText } from './wrap.js'
@@ -34,8 +34,11 @@ const FIRST_LETTERS = new Set([0x50, 0x54, 0x52, 0x48])
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** The lines of a store as texts. */
-export function createLogLines(store: LogStore): LogLines {
+/**
+ * The lines of a store as texts.
+ * @param mayGrow the last line may go on: a character or an escape that is cut at its end is not shown yet
+ */
+export function createLogLines(store: LogStore, mayGrow: () => boolean): LogLines {
   const wholeLines = new Set<number>()
   // The style after the line that was parsed last. So for the next line nobody has to read what is before it.
   let after: { readonly line: number; readonly style: TextStyle } | null = null
@@ -50,7 +53,9 @@ export function createLogLines(store: LogStore): LogLines {
     const found = store.line(line, wholeLines.has(line) ? Infinity : SHOWN_LINE_BYTES)
     if (!found) return null
     const style = styleBefore(line, found.start)
-    const parsed = parseLine(decoder.decode(found.isCut ? wholeCharacters(found.bytes) : found.bytes), style)
+    const goesOn = found.isCut || (found.end === store.bytes && mayGrow())
+    const text = goesOn ? withoutOpenEscape(decoder.decode(wholeCharacters(found.bytes))) : decoder.decode(found.bytes)
+    const parsed = parseLine(text, style)
     after = found.isCut ? null : { line, style: parsed.style }
     const length = found.end === null ? null : found.end - found.start
     return { pieces: parsed.pieces, cutFrom: found.isCut ? length : null, isCut: found.isCut }

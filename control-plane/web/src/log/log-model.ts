@@ -25,6 +25,8 @@ const MANY_LINES = 2_000
  * `isFollowing`, the end is in the window. Otherwise the top line keeps its place, whatever output comes.
  */
 export class LogModel {
+  /** False: all of the output is known. */
+  mayGrow = true
   readonly #source: OutputSource
   readonly #onChange: () => void
   readonly #store = createLogStore()
@@ -54,7 +56,7 @@ export class LogModel {
   constructor(source: OutputSource, onChange: () => void) {
     this.#source = source
     this.#onChange = onChange
-    this.#lines = createLogLines(this.#store)
+    this.#lines = createLogLines(this.#store, () => this.mayGrow)
     this.#plain = createPlainRows(() => this.#store.lines, this.#folds)
     this.#wrapped = createWrappedRows(this.#store, this.#folds, 80)
     this.#window = createLogWindow(this.#plain)
@@ -242,11 +244,11 @@ export class LogModel {
    * known. The next one of a task that failed is then shown, so that the same key goes on from there.
    */
   moveFailure(by: 1 | -1) {
-    const isFailure = (line: number) => {
+    const isFailure = (line: number): boolean => {
       const text = this.#lines.text(line)
       if (text !== null) return /^(fatal|failed): \[|^\[ERROR\]/.test(text)
       const section = this.#folds.sectionOf(line)
-      return section?.kind === 'task' && section.hasFailed
+      return section?.hasFailed ?? false
     }
     for (let line = this.#cursor + by; line >= 0 && line < this.#store.lines; line += by)
       if (isFailure(line)) return this.goTo(line)

@@ -128,6 +128,7 @@ class RunningLog implements LogSession {
       this.#keepPlace()
     })
     this.#follower = createFollower(this.#source, this.model.store, this.#clock, () => {
+      this.model.mayGrow = this.#follower.state.kind !== 'ended'
       this.model.grown()
       this.#outline.look()
       this.#foldFirst()
@@ -276,7 +277,7 @@ class RunningLog implements LogSession {
       newLines: this.model.newLines,
       isWrapped: this.model.isWrapped,
       isApproximate: this.model.isApproximate,
-      sections: folds.sections.length,
+      sections: folds.sections.filter(({ kind }) => kind === 'task').length,
       folded: folds.foldedIds.length,
       hits: hits.lines.length,
       currentHit: hits.current,

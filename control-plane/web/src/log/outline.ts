@@ -52,7 +52,7 @@ export function createOutlineReader(
     // The place in the output may be known later than the event. No other event says when it is known.
     const open = records.filter(({ line }) => line === undefined || line === null).map(({ order }) => order - 1)
     last = Math.min(outline.last, ...open)
-    const entries = records.flatMap(entryOf)
+    const entries = entriesOf(records)
     if (entries.length === 0) return
     const line = outline.recap?.line
     const recap = { kind: 'play', name: '', summary: '', isDull: false, hasFailed: false } as const
@@ -72,6 +72,34 @@ export function createOutlineReader(
   }
 }
 
+/**
+ * In a play in which each host goes on by itself (the strategies `free` and `host_pinned`), the lines of all tasks stand
+ * among each other. There only the whole play can be folded: lines of a failed task could stand below another one.
+ */
+function entriesOf(records: readonly OutlineRecord[]): OutlineEntry[] {
+  const mixed = mixedPlays(records)
+  const failed = new Set(records.filter(hasFailed).map(({ play }) => play))
+  return records
+    .filter(({ kind, play }) => kind === 'play' || !mixed.has(play))
+    .flatMap(entryOf)
+    .map((entry) => (mixed.has(entry.id) && failed.has(entry.id) ? { ...entry, hasFailed: true } : entry))
+}
+
+/** The plays in which a task began before an earlier one had ended at all its hosts. */
+function mixedPlays(records: readonly OutlineRecord[]): ReadonlySet<number | null> {
+  const ends = new Map<number | null, number>()
+  const mixed = new Set<number | null>()
+  for (const { kind, play, started, ended, hosts } of records.toSorted((one, other) => one.order - other.order)) {
+    if (kind === 'play') continue
+    if (Date.parse(started) < (ends.get(play) ?? 0)) mixed.add(play)
+    const end = ended === null ? (hosts === 0 ? 0 : Infinity) : Date.parse(ended)
+    ends.set(play, Math.max(ends.get(play) ?? 0, end))
+  }
+  return mixed
+}
+
+const hasFailed = ({ failed, unreachable }: OutlineRecord) => failed + unreachable > 0
+
 /** Ansible prints an empty line before each heading. */
 function entryOf(record: OutlineRecord): OutlineEntry[] {
   const { id, kind, name, line, ended, ok, changed, failed, unreachable } = record
@@ -84,7 +112,7 @@ function entryOf(record: OutlineRecord): OutlineEntry[] {
       name: name ?? '',
       summary: kind === 'play' ? '' : words.log.outcome({ ok, changed, failed, unreachable }, secondsOf(record)),
       isDull: kind !== 'play' && ended !== null && changed + failed + unreachable === 0,
-      hasFailed: failed + unreachable > 0,
+      hasFailed: hasFailed(record),
     },
   ]
 }
