@@ -66,6 +66,44 @@ async function orders(query: string): Promise<number[]> {
   return records.map(({ order }) => order)
 }
 
+test('from and to leave the events that printed something between these bytes', async () => {
+  covers('endpoint.events-filters')
+  const job = await putJob(server)
+  const ends = [0, 10, 10, 30, 30, 45, 50, 50, 60]
+  await server.store.write('test.events', async (queries) => {
+    await putEvents(queries, job, EVENTS.map(eventOf))
+    const marks = ends.map((shown, at) => ({ job_id: job, at: 2 * shown + at, event: at + 1, shown, line: null }))
+    await queries
+      .insertInto('job_output_mark')
+      .values(marks.map((mark) => ({ ...mark, mark: Buffer.from('m') })))
+      .execute()
+  })
+  const printed = ends
+    .map((to, at) => ({ order: at + 1, from: ends[at - 1] ?? 0, to }))
+    .filter(({ from, to }) => from < to)
+  for (const [from, to] of [
+    [0, 60],
+    [0, 1],
+    [9, 10],
+    [10, 11],
+    [10, 31],
+    [29, 45],
+    [49, 61],
+    [44, 45],
+    [60, 70],
+    [5, 0],
+  ] as const) {
+    const { body } = await server.call('GET', `/job/${job}/events?from=${from}&to=${to}`, { token })
+    const expected = printed.filter((event) => event.to > from && event.from < to).map(({ order }) => order)
+    expect([from, to, (body.records as { order: number }[]).map(({ order }) => order)]).toEqual([from, to, expected])
+  }
+  const { body } = await server.call('GET', `/job/${job}/events?from=20&host=web1`, { token })
+  expect(body.records).toMatchObject(
+    [{ order: 4 }, { order: 7 }].filter(({ order }) => printed.some((event) => event.order === order)),
+  )
+  expect((await server.call('GET', `/job/${job}/events?from=x`, { token })).status).toBe(400)
+})
+
 test('host, task and type leave only the events that have them, alone and together', async () => {
   covers('endpoint.events-filters')
   expect(await orders('')).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])

@@ -14,6 +14,8 @@ export const EventsQuery = Type.Object({
   task: Type.Optional(Type.String({ description: 'Only events of tasks of this name' })),
   type: Type.Optional(Type.String({ description: 'Only events of this type' })),
   status: Type.Optional(Type.Enum(EVENT_STATUSES, { description: 'Only results of tasks at hosts with this outcome' })),
+  from: Type.Optional(integerText('Only events that printed something from this byte of the output on')),
+  to: Type.Optional(integerText('Only events that printed something before this byte of the output')),
   outcome: Type.Optional(
     Type.String({ description: `As status, with one or several of these, with commas: ${EVENT_STATUSES.join()}` }),
   ),
@@ -21,7 +23,7 @@ export const EventsQuery = Type.Object({
 
 /** Reads the filters of a query. @throws InvalidInputError that names the parameter */
 export function eventsRequestOf(query: Static<typeof EventsQuery>): EventsRequest {
-  const { after, before, limit, order, host, task, type, status, outcome } = query
+  const { after, before, limit, order, host, task, type, status, outcome, from, to } = query
   const most = Number.MAX_SAFE_INTEGER
   return {
     after: wholeNumberOf(after ?? '0', 'after'),
@@ -33,6 +35,8 @@ export function eventsRequestOf(query: Static<typeof EventsQuery>): EventsReques
     type,
     status,
     outcomes: outcome?.split(',').map(statusOf),
+    from: from === undefined ? undefined : wholeNumberOf(from, 'from'),
+    to: to === undefined ? undefined : wholeNumberOf(to, 'to'),
   }
 }
 

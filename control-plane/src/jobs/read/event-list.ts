@@ -4,6 +4,8 @@ import type { Course } from '../course/course.js'
 import type { Courses } from '../course/courses.js'
 import { type EventPlace, placesOfEvents } from '../course/event-places.js'
 import { headOf } from '../course/event-head.js'
+import { findEventAfter } from '../../store/jobs/output-marks.js'
+import type { Queries } from '../../store/store.js'
 import { requireVisible } from '../record/visibility.js'
 import { type EventStatus, eventFilterOf } from './event-filter.js'
 import type { JobReading } from './reading.js'
@@ -15,6 +17,9 @@ export interface EventsRequest extends EventPart {
   readonly type: string | undefined
   readonly status: EventStatus | undefined
   readonly outcomes: readonly EventStatus[] | undefined
+  /** Only events that printed something between these bytes of the output. */
+  readonly from: number | undefined
+  readonly to: number | undefined
 }
 
 /** Longest item that a list shows, in characters of JSON. The event itself has the complete item. */
@@ -31,13 +36,28 @@ export async function readEvents(
   request: EventsRequest,
 ) {
   const { run_id: runId } = await requireVisible(reading.queries, caller, id)
-  const { after, before, limit, isDescending, ...wanted } = request
+  const { limit, isDescending, from, to, ...wanted } = request
   const filter = eventFilterOf(wanted)
-  if (!filter) return { runId, pages: [] }
-  const part = { after, before, isDescending, limit: Math.max(limit, 1) }
+  const bounds = await boundsOf(reading.queries, id, request)
+  if (!filter || !bounds) return { runId, pages: [] }
+  const part = { ...bounds, isDescending, limit: Math.max(limit, 1) }
   const placesOf = (orders: readonly number[]) => placesOfEvents(reading.queries, id, orders)
   const pages = eventPages(readEventPages(reading.queries, id, part, filter), () => courses.of(id), placesOf)
-  return { runId, pages }
+  return { runId, pages: from === undefined && to === undefined ? pages : printedOnly(pages) }
+}
+
+/** The orders between which the wanted events are; null: there are none. */
+async function boundsOf(queries: Queries, id: number, { after, before, from, to }: EventsRequest) {
+  const first = from === undefined ? 0 : await findEventAfter(queries, id, from)
+  if (first === null || to === 0) return null
+  // The event that ends at the last byte or after it is the last one that printed something before it.
+  const last = to === undefined ? null : await findEventAfter(queries, id, to - 1)
+  return { after: Math.max(after, first - 1), before: last === null ? before : Math.min(before, last + 1) }
+}
+
+/** Leaves out events that printed nothing, or of which that is not known. */
+async function* printedOnly(pages: ReturnType<typeof eventPages>): ReturnType<typeof eventPages> {
+  for await (const page of pages) yield page.filter(({ from, to }) => from !== null && to !== null && from < to)
 }
 
 async function* eventPages(

@@ -117,6 +117,33 @@ export async function findEventEnds(
   return found
 }
 
+/**
+ * The first event whose output ends after a byte of the shown output; null: no such event is known. Ends grow with the
+ * numbers of events, so it is found by halves.
+ */
+export async function findEventAfter(queries: Queries, jobId: number, byte: number): Promise<number | null> {
+  const marks = () => queries.selectFrom('job_output_mark').where('job_id', '=', jobId)
+  const newest = await marks().select('event').orderBy('event', 'desc').limit(1).executeTakeFirst()
+  let [low, high] = [0, (newest?.event ?? 0) + 1]
+  let found: number | null = null
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    const row = await marks()
+      .select(['event', 'shown'])
+      .where('event', '>=', middle)
+      .where('event', '<', high)
+      .orderBy('event')
+      .limit(1)
+      .executeTakeFirst()
+    if (row && row.shown <= byte) low = row.event
+    else {
+      high = middle
+      found = row?.event ?? found
+    }
+  }
+  return found
+}
+
 /** Whether the output of a job has marks. */
 export async function hasMarks(queries: Queries, jobId: number): Promise<boolean> {
   const query = queries.selectFrom('job_output_mark').select('at').where('job_id', '=', jobId).limit(1)

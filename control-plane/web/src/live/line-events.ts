@@ -22,83 +22,58 @@ export interface LineEvent {
 export interface LineEvents {
   /** @returns null: no event printed it. undefined: not known yet */
   at(byte: number): LineEvent | null | undefined
-  /** The same, and asks the control plane. */
-  find(byte: number, signal: AbortSignal): Promise<LineEvent | null>
+  /**
+   * The same, and asks the control plane.
+   * @param end what is asked for goes to this byte: the bytes of all lines in the window are one request
+   */
+  find(byte: number, signal: AbortSignal, end?: number): Promise<LineEvent | null>
 }
 
-/** What is known of a job whose events are read. */
-export interface EventsState {
-  /** Number of its events. */
-  readonly events: number
-  readonly isOver: boolean
+/** The events that printed the bytes between two places, in their order. */
+interface KnownPart {
+  readonly from: number
+  readonly to: number
+  readonly events: readonly LineEvent[]
 }
 
-/** Events that are read at once. */
-const BLOCK = 200
-/** Most blocks in memory. The one that was read longest ago is removed. */
-const MAX_BLOCKS = 50
+/** So many bytes are asked for, when nobody says up to where. */
+const BYTES = 4096
+/** Most parts in memory. The one that was read longest ago is removed. */
+const MAX_PARTS = 50
 /** What may still grow is read again after so many milliseconds. */
 const AGAIN_MS = 1_000
 
-/**
- * The events of a whole output, as far as somebody looked at their lines. Events are in the order of their bytes. So the
- * block with an event is found between the blocks that are known, by halves.
- */
-export function eventsOf(id: number, state: () => EventsState): LineEvents {
-  // The bytes of each block that was read once.
-  const ranges = new Map<number, readonly [from: number, to: number]>()
-  const blocks = new Map<number, readonly LineEvent[]>()
-  // Blocks that may have more events later, and when they were read.
-  const growing = new Map<number, number>()
+/** The events of a whole output, as far as somebody looked at their lines. Nothing else is asked for. */
+export function eventsOf(id: number, isOver: () => boolean): LineEvents {
+  let parts: readonly KnownPart[] = []
+  // What was asked for last, and had no event yet.
+  let missed = { from: 0, to: 0, at: 0 }
 
   function at(byte: number): LineEvent | null | undefined {
-    for (const [block, [from, to]] of ranges) {
-      if (from > byte || byte >= to) continue
-      const events = blocks.get(block)
-      return events && (events.find((event) => byte < event.to && event.from <= byte) ?? null)
-    }
-    return undefined
+    const part = parts.find(({ from, to }) => from <= byte && byte < to)
+    return part && (part.events.find((event) => event.from <= byte && byte < event.to) ?? null)
   }
 
-  async function read(block: number, signal: AbortSignal): Promise<void> {
-    const after = block * BLOCK
-    const { isOver } = state()
-    const { records } = await api.getJobEvents({ id, after, before: after + BLOCK + 1 }, { signal })
-    const placed = records.flatMap(placedEvent)
-    // Without a place, an event is after everything that has one.
-    ranges.set(block, [placed[0]?.from ?? Infinity, placed.at(-1)?.to ?? Infinity])
-    blocks.delete(block)
-    blocks.set(
-      block,
-      placed.filter(({ from, to }) => to > from),
-    )
-    if (!isOver && placed.length < BLOCK) growing.set(block, Date.now())
-    const [oldest = block] = blocks.keys()
-    if (blocks.size > MAX_BLOCKS) blocks.delete(oldest)
+  async function read(from: number, to: number, signal: AbortSignal): Promise<void> {
+    const isWhole = isOver()
+    const { records } = await api.getJobEvents({ id, from, to }, { signal })
+    const events = records.flatMap(placedEvent)
+    // The events of what a job prints now may come later than the output.
+    const end = isWhole ? to : Math.min(to, events.at(-1)?.to ?? from)
+    if (end < to) missed = { from: end, to, at: Date.now() }
+    if (end > from) parts = [...parts.slice(1 - MAX_PARTS), { from, to: end, events }]
   }
 
-  async function find(byte: number, signal: AbortSignal): Promise<LineEvent | null> {
-    for (const [block, readAt] of growing) {
-      if (readAt + AGAIN_MS > Date.now()) continue
-      growing.delete(block)
-      ranges.delete(block)
-    }
-    for (;;) {
-      let [low, high] = [-1, Math.ceil(state().events / BLOCK)]
-      for (const [block, [from, to]] of ranges) {
-        if (byte >= to) low = Math.max(low, block)
-        else if (byte < from) high = Math.min(high, block)
-        else {
-          if (!blocks.has(block)) await read(block, signal)
-          return at(byte) ?? null
-        }
-      }
-      if (high - low < 2) return null
-      await read((low + high) >> 1, signal)
-    }
+  return {
+    at,
+    async find(byte, signal, end = byte + BYTES) {
+      const known = at(byte)
+      if (known !== undefined) return known
+      if (missed.from <= byte && byte < missed.to && missed.at + AGAIN_MS > Date.now()) return null
+      await read(byte, Math.max(end, byte + 1), signal)
+      return at(byte) ?? null
+    },
   }
-
-  return { at, find }
 }
 
 /** An event as views of outputs need it; empty: its place in the output is not known. */

@@ -48,7 +48,7 @@ export function createPieceEvents(id: number, { host, task, taskName, outcomes }
   // The pieces before this byte were given.
   let given = 0
   let output: OutputState = { isOpen: true, length: 0 }
-  const all = eventsOf(id, () => ({ events: newestOrder, isOver: !output.isOpen }))
+  const all = eventsOf(id, () => !output.isOpen)
 
   const isWanted = (of: string | null, ...ids: readonly (number | null | undefined)[]) =>
     (host === undefined || of === host) && (task === undefined || ids.includes(task))

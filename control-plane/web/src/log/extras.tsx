@@ -29,7 +29,7 @@ export function LogExtras(props: ExtrasProps) {
     const shown = scroller.current
     if (!running || !shown) return
     const stop = new AbortController()
-    const events = source?.events ?? eventsOf(jobId, () => state.current)
+    const events = source?.events ?? eventsOf(jobId, () => state.current.isOver)
     const marks = markLines(jobId, running, events, () => state.current.isOver, stop.signal)
     const open = (line: number) => void openMenu(running, marks, line, setOpened)
     followPointer(shown, running, open, stop.signal)

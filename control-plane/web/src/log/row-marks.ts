@@ -49,12 +49,20 @@ export function markLines(
     return plain.has(byte) ? null : events.at(byte)
   }
 
-  async function find(line: number): Promise<LineEvent | null> {
+  async function find(line: number, end?: number): Promise<LineEvent | null> {
     const byte = byteOf(line)
     if (byte === undefined) return null
-    const found = await events.find(byte, signal)
+    const found = await events.find(byte, signal, end)
     if (found === null && isOver()) plain.add(byte)
     return found
+  }
+
+  /** Where the lines end that stand together with this one. What is folded between lines is not asked for. */
+  function endOfPart(lines: readonly number[], place: number): number | undefined {
+    let last = place
+    while (lines[last + 1] === (lines[last] ?? 0) + 1) last += 1
+    const end = byteOf((lines[last] ?? 0) + 1)
+    return end ?? model.store.bytes
   }
 
   async function look(): Promise<void> {
@@ -64,8 +72,9 @@ export function markLines(
         const [first] = (await api.getJobEvents({ id, limit: 1 }, { signal })).records
         start = first ? Date.parse(first.time) : 0
       }
-      for (const { line } of model.window.placed()) {
-        if (eventOf(line) === undefined && (await find(line)) === null) pause = AGAIN_MS
+      const lines = model.window.placed().map(({ line }) => line)
+      for (const [place, line] of lines.entries()) {
+        if (eventOf(line) === undefined && (await find(line, endOfPart(lines, place))) === null) pause = AGAIN_MS
       }
     } catch {
       // The view already says that nothing can be read now.
