@@ -31,6 +31,7 @@ async function bundlePages() {
       entryPoints: {
         main: join(WEB, 'src/main.tsx'),
         worker: join(WEB, 'src/live/shared-worker.ts'),
+        matcher: join(WEB, 'src/log/pattern-worker.ts'),
         style: join(WEB, 'style/main.css'),
       },
       outdir: join(MADE, 'assets'),
@@ -63,6 +64,7 @@ async function bundlePages() {
     const page = {
       script: named('main', '.js'),
       worker: named('worker', '.js'),
+      matcher: named('matcher', '.js'),
       style: named('style', '.css'),
       icon: icon.name,
     }

@@ -7,7 +7,13 @@ import { Compile } from 'typebox/compile'
 
 const Manifest = Type.Object({
   pages: Type.Array(Type.Object({ pattern: Type.String({ pattern: '^/' }), scripts: Type.Array(Type.String()) })),
-  page: Type.Object({ script: Type.String(), worker: Type.String(), style: Type.String(), icon: Type.String() }),
+  page: Type.Object({
+    script: Type.String(),
+    worker: Type.String(),
+    matcher: Type.String(),
+    style: Type.String(),
+    icon: Type.String(),
+  }),
   files: Type.Array(Type.Object({ name: Type.String({ pattern: '^[A-Za-z0-9.-]+$' }), type: Type.String() })),
 })
 const manifest = Compile(Manifest)
@@ -54,11 +60,12 @@ export async function readPageFiles(folder: string, prefix: string): Promise<Pag
   const made: Static<typeof Manifest> = manifest.Parse(JSON.parse(text))
   const template = await readFile(join(folder, 'index.html'), 'utf8')
   const asset = (name: string) => `${prefix}/assets/${name}`
-  const { script, worker, style, icon } = made.page
+  const { script, worker, matcher, style, icon } = made.page
   const places: Readonly<Record<string, string>> = {
     base: prefix,
     script: asset(script),
     worker: asset(worker),
+    matcher: asset(matcher),
     style: asset(style),
     icon: asset(icon),
   }

@@ -2,6 +2,9 @@ import { type JobOutline, RefusedError } from '@holdfast/client'
 
 export type { JobOutline }
 
+/** Ansible begins warnings so. They have no events of their own. */
+export const WARNING = 'WARNING]: '
+
 /** One run never has so many generations. */
 const RUN_STEP = 2 ** 32
 
@@ -67,6 +70,8 @@ export interface SearchOptions {
 
 /** The output of one job, as the control plane gives it. Every function throws what the request failed with. */
 export interface OutputSource {
+  /** The output that this one is a part of; undefined: it is a whole one. */
+  readonly whole?: OutputSource
   /** @returns null when the control plane has no index */
   index(signal: AbortSignal): Promise<OutputIndex | null>
   /** Bytes from an offset on, at most 1 MiB. */

@@ -1,7 +1,7 @@
 import type { JobEventList } from '@holdfast/client'
 import { api } from './api.js'
 import { type LineEvent, eventsOf, placedEvent } from './line-events.js'
-import type { OutputSource } from './output-source.js'
+import { type OutputSource, WARNING } from './output-source.js'
 
 type EventRecord = JobEventList['records'][number]
 
@@ -27,8 +27,6 @@ const QUERIES: Readonly<Record<string, readonly Query[]>> = {
   changed: [{ outcome: 'changed' }, { type: 'runner_item_on_ok' }, { type: 'runner_on_file_diff' }],
   unreachable: [{ outcome: 'unreachable' }],
 }
-/** Ansible begins warnings so. They have no events of their own. */
-const WARNING = 'WARNING]: '
 /** Most events, and most hits, of one answer. */
 const PAGE = 2_000
 

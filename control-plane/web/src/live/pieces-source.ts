@@ -23,6 +23,7 @@ export function piecesOf(id: number, whole: OutputSource, filter: PieceFilter): 
   const eventAt = (byte: number) => list.at(byte)?.event ?? null
 
   return {
+    whole,
     events: { at: eventAt, find: (byte) => Promise.resolve(eventAt(byte)) },
     index: () => Promise.resolve(null),
     outline: () => Promise.resolve({ count: 0, records: [], last: 0, complete: true, recap: null }),

@@ -1,4 +1,4 @@
-import { WORKER_ADDRESS } from './address.js'
+import { MATCHER_ADDRESS, WORKER_ADDRESS } from './address.js'
 
 interface Policy {
   createScriptURL(address: string): string
@@ -10,15 +10,15 @@ interface PolicyMaker {
 
 const rules: Policy = {
   createScriptURL(address) {
-    if (address === WORKER_ADDRESS) return address
-    throw new TypeError('only the worker of these pages is loaded by its address')
+    if (address === WORKER_ADDRESS || address === MATCHER_ADDRESS) return address
+    throw new TypeError('only the workers of these pages are loaded by their addresses')
   },
 }
 
 const { trustedTypes } = globalThis as { trustedTypes?: PolicyMaker }
 
 /**
- * The only trusted-types policy of the pages. It never turns text into markup. It allows one script: the worker.
+ * The only trusted-types policy of the pages. It never turns text into markup. It allows two scripts: the workers.
  * Browsers without such policies take the address as it is.
  */
 export const trusted: Policy = trustedTypes?.createPolicy('holdfast-worker', rules) ?? rules

@@ -89,6 +89,22 @@ export function withoutOpenEscape(text: string): string {
   return open && open[0].length <= MAX_OPEN_ESCAPE ? text.slice(0, open.index) : text
 }
 
+/** The same text as that of the pieces of a line, without their styles and links. */
+export function plainTextOf(text: string): string {
+  const line = text.endsWith('\r') ? text.slice(0, -1) : text
+  let shown = ''
+  let from = 0
+  SPECIAL.lastIndex = 0
+  for (let found = SPECIAL.exec(line); found; found = SPECIAL.exec(line)) {
+    shown += line.slice(from, found.index)
+    const escape = escapeAt(line, found.index)
+    if (!escape) shown += signOf(found[0])
+    from = escape?.end ?? found.index + 1
+    SPECIAL.lastIndex = from
+  }
+  return shown + line.slice(from)
+}
+
 /** The text of a line as it is shown. */
 export function textOf(pieces: readonly Piece[]): string {
   return pieces.map(({ text }) => text).join('')

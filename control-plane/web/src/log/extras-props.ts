@@ -2,7 +2,8 @@ import type { ComponentType, RefObject } from 'preact'
 import type { LineEvents } from '../live/line-events.js'
 import type { OutputSource } from '../live/output-source.js'
 import type { MoreAction } from './keys.js'
-import type { LogSession, keptState } from './log-session.js'
+import type { Sought } from './log-model.js'
+import type { LogSession } from './log-session.js'
 import type { ToolsProps } from './log-tools.js'
 
 /** How a view asks for what is loaded after its first lines. */
@@ -23,6 +24,8 @@ export interface LogViewProps {
   readonly isOver: boolean
   /** Another output than the whole one of the job. */
   readonly source?: OutputSource & { readonly events: LineEvents }
+  /** Only the output of a host or a task is shown. */
+  readonly isLimited: boolean
   /** Only output that tells of these is shown; empty: all. */
   readonly outcomes: readonly string[]
   onOutcome(outcome: string): void
@@ -43,7 +46,7 @@ export interface ExtrasProps {
 /** What the search field needs of the view. */
 export interface FindProps extends ToolsProps {
   /** What was looked for before the page was loaded again; null: somebody opens the field now. */
-  readonly sought: ReturnType<typeof keptState>
+  readonly sought: Sought | null
   onClose(): void
 }
 

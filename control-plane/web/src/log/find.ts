@@ -26,12 +26,14 @@ export interface Hits {
 /** No hits yet. */
 export function createHits(): Hits {
   const lines: number[] = []
-  const known = new Set<number>()
+  let shown: { readonly all: number; readonly count: number; readonly marks: number[] } | null = null
   let isComplete = false
   let current = -1
 
   /** Number of hits before a line. */
   const before = (line: number) => countBefore(lines.length, (index) => (lines[index] ?? 0) >= line)
+
+  const has = (line: number) => lines[before(line)] === line
 
   function go(place: number): number | null {
     if (lines.length === 0) return null
@@ -49,22 +51,22 @@ export function createHits(): Hits {
     },
     add(hits, complete) {
       isComplete = complete
-      let isOrdered = true
       for (const [line] of hits) {
-        if (known.has(line)) continue
-        known.add(line)
-        isOrdered &&= line > (lines.at(-1) ?? -1)
-        lines.push(line)
+        const isLater = line > (lines.at(-1) ?? -1)
+        if (!isLater && has(line)) continue
+        if (isLater) lines.push(line)
+        else lines.splice(before(line), 0, line)
       }
-      if (!isOrdered) lines.sort((a, b) => a - b)
     },
-    has: (line) => known.has(line),
+    has,
     next: (after) => go(before(after + 1)),
     previous: (line) => go(before(line) - 1),
     marks(all) {
+      if (shown?.all === all && shown.count === lines.length) return shown.marks
       const places = new Set<number>()
       for (const line of lines) places.add(Math.floor((line / Math.max(1, all)) * MAX_MARKS) / MAX_MARKS)
-      return [...places]
+      shown = { all, count: lines.length, marks: [...places] }
+      return shown.marks
     },
   }
 }

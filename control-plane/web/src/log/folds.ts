@@ -41,6 +41,9 @@ export interface Folds {
   /** The innermost section in which a line stands. */
   sectionOf(line: number): Section | null
   readonly foldedIds: readonly number[]
+  /** Shows only these lines, whatever is folded. They are in order, and more may come. Null: the folds count again. */
+  showOnly(lines: readonly number[] | null): void
+  readonly isFiltered: boolean
 }
 
 /** Sections without any that is folded. */
@@ -52,18 +55,29 @@ class FoldedLines implements Folds {
   #from: number[] = []
   #to: number[] = []
   #before: number[] = []
+  // The only lines that are shown.
+  #only: readonly number[] | null = null
   hiddenBefore(line: number): number {
+    if (this.#only) return line - this.#onlyBefore(line)
     const range = this.#rangesUpTo(line) - 1
     if (range < 0) return 0
     return (this.#before[range] ?? 0) + Math.min(line, this.#to[range] ?? 0) - (this.#from[range] ?? 0)
   }
   isHidden(line: number): boolean {
+    if (this.#only) return this.#only[this.#onlyBefore(line)] !== line
     const range = this.#rangesUpTo(line) - 1
     return range >= 0 && line < (this.#to[range] ?? 0)
   }
   placeOf(line: number): number {
     const place = line - this.hiddenBefore(line)
-    return this.isHidden(line) ? place - 1 : place
+    return this.isHidden(line) ? Math.max(0, place - 1) : place
+  }
+  showOnly(lines: readonly number[] | null): void {
+    this.#only = lines
+  }
+
+  get isFiltered() {
+    return this.#only !== null
   }
 
   get sections() {
@@ -95,13 +109,14 @@ class FoldedLines implements Folds {
   }
 
   reveal(line: number) {
-    if (!this.isHidden(line)) return false
+    if (this.#only || !this.isHidden(line)) return false
     for (const { id, line: first, end } of this.#sections) if (first < line && line < end) this.#folded.delete(id)
     this.#rebuild()
     return true
   }
 
   lineAt(place: number) {
+    if (this.#only) return this.#only[Math.min(place, this.#only.length - 1)] ?? 0
     // The number of ranges before the place: those of which the first hidden line has a smaller or equal place.
     const isAfter = (range: number) => (this.#from[range] ?? 0) - (this.#before[range] ?? 0) > place
     const range = countBefore(this.#from.length, isAfter) - 1
@@ -146,6 +161,11 @@ class FoldedLines implements Folds {
       this.#before.push(hidden)
       hidden += section.end - start
     }
+  }
+
+  #onlyBefore(line: number): number {
+    const only = this.#only ?? []
+    return countBefore(only.length, (at) => (only[at] ?? 0) >= line)
   }
 
   /** Number of ranges that begin at or before a line. */

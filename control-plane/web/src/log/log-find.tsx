@@ -1,14 +1,29 @@
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { words } from '../words/en.js'
 import type { FindProps } from './extras-props.js'
+import { Tool } from './log-icon.js'
 
 const text = words.log
 
-/** The field to find words, and what was found. */
+/** Longest pattern: the browser reads groups in groups by recursion. */
+const MAX_PATTERN = 1_000
+
+/** Why a text is no regular expression; null: it is one. */
+function problemOf(pattern: string): string | null {
+  try {
+    if (pattern.length > MAX_PATTERN) return text.longPattern(MAX_PATTERN)
+    return new RegExp(pattern) && null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** The field to find words or patterns, and what was found. */
 export function LogFind({ news, session, sought, onClose }: FindProps) {
   const field = useRef<HTMLInputElement>(null)
-  const exact = useRef<HTMLInputElement>(null)
   const waiting = useRef<ReturnType<typeof setTimeout> | null>(null)
+  const how = useRef({ matchCase: sought?.matchCase ?? false, isPattern: sought?.isPattern ?? false })
+  const [problem, setProblem] = useState<string | null>(null)
   const model = () => session.current?.model
   // This has to happen before the next key comes, because its letter belongs into the field.
   useLayoutEffect(() => {
@@ -18,7 +33,11 @@ export function LogFind({ news, session, sought, onClose }: FindProps) {
   function look(): void {
     if (waiting.current !== null) clearTimeout(waiting.current)
     waiting.current = null
-    model()?.find(field.current?.value ?? '', exact.current?.checked ?? false)
+    const word = field.current?.value ?? ''
+    const wrong = how.current.isPattern ? problemOf(word) : null
+    setProblem(wrong)
+    // What was found before stays.
+    if (wrong === null) model()?.find({ word, ...how.current })
   }
 
   /** The search begins when the typing has paused. */
@@ -36,6 +55,13 @@ export function LogFind({ news, session, sought, onClose }: FindProps) {
     event.preventDefault()
   }
 
+  const toggle = (name: 'matchCase' | 'isPattern') => () => {
+    how.current = { ...how.current, [name]: !how.current[name] }
+    look()
+  }
+
+  const { currentHit, hits, isSearched, isOnly, isSlow } = news
+  const sentence = problem === null ? (isSlow ? text.slowPattern : null) : text.wrongPattern(problem)
   return (
     <form class="log-find" role="search" onSubmit={(event) => event.preventDefault()}>
       <input
@@ -43,24 +69,21 @@ export function LogFind({ news, session, sought, onClose }: FindProps) {
         type="search"
         defaultValue={sought?.word}
         aria-label={text.findLabel}
+        aria-invalid={problem !== null}
         autocomplete="off"
         spellcheck={false}
         onInput={lookSoon}
         onKeyDown={press}
       />
-      <label class="check">
-        <input ref={exact} type="checkbox" defaultChecked={sought?.matchCase} onChange={look} /> {text.matchCase}
-      </label>
-      <span role="status">{field.current?.value && text.hits(news.currentHit, news.hits, news.isSearched)}</span>
-      <button type="button" onClick={() => model()?.moveHit(-1)}>
-        {text.previous}
-      </button>
-      <button type="button" onClick={() => model()?.moveHit(1)}>
-        {text.next}
-      </button>
-      <button type="button" onClick={onClose}>
-        {text.close}
-      </button>
+      <Tool icon="letters" name={text.matchCase} isPressed={how.current.matchCase} onPress={toggle('matchCase')} />
+      <Tool icon="pattern" name={text.isPattern} isPressed={how.current.isPattern} onPress={toggle('isPattern')} />
+      <Tool icon="only" name={text.only} isPressed={isOnly} onPress={() => model()?.showOnly(!isOnly)} />
+      <Tool icon="previous" name={text.previous} onPress={() => model()?.moveHit(-1)} />
+      <Tool icon="next" name={text.next} onPress={() => model()?.moveHit(1)} />
+      <Tool icon="close" name={text.close} onPress={onClose} />
+      <span role="status" class={sentence === null ? undefined : 'log-problem'}>
+        {sentence ?? (field.current?.value && text.hits(currentHit, hits, isSearched, isOnly))}
+      </span>
     </form>
   )
 }

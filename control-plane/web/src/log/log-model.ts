@@ -1,5 +1,5 @@
 import type { OutputSource } from '../live/output-source.js'
-import { createHits, spansOf } from './find.js'
+import { type Hit, type Hits, createHits, spansOf } from './find.js'
 import {
   type Header,
   type OutlineEntry,
@@ -10,11 +10,24 @@ import {
 } from './folds.js'
 import type { LineRange } from './line-link.js'
 import { type LogLines, createLogLines } from './lines.js'
+import type { PatternSearch } from './pattern-search.js'
 import { type BlockReader, createBlockReader } from './reader.js'
 import { type Search, createSearch } from './search.js'
 import { createLogStore } from './store.js'
 import { type LogWindow, createLogWindow } from './window.js'
 import { type RowSpace, type WrappedRows, createPlainRows, createWrappedRows } from './wrap.js'
+
+/** What somebody looks for. */
+export interface Sought {
+  /** Empty: nothing. */
+  readonly word: string
+  readonly matchCase: boolean
+  /** The word is a regular expression. */
+  readonly isPattern: boolean
+}
+
+/** Nobody looks for anything. */
+export const NOTHING_SOUGHT: Sought = { word: '', matchCase: false, isPattern: false }
 
 /** A job with more lines than this has its dull tasks folded once it has ended. */
 const MANY_LINES = 2_000
@@ -38,10 +51,11 @@ export class LogModel {
   readonly #reader: BlockReader
   readonly #headers = new Map<number, Header[]>()
   readonly #search: Search
+  #patternSearch: PatternSearch | null = null
   #hits = createHits()
-  #word = ''
-  #matchCase = false
+  #sought: Sought = NOTHING_SOUGHT
   #goesToHit = true
+  #isOnly = false
   #columns = 80
   #isWrapped = false
   #isFollowing = true
@@ -61,13 +75,7 @@ export class LogModel {
     this.#wrapped = createWrappedRows(this.#store, this.#folds, 80)
     this.#window = createLogWindow(this.#plain)
     this.#reader = createBlockReader(this.#source, this.#store, () => this.grown())
-    this.#search = createSearch(this.#source, this.#store, (found, isComplete) => {
-      this.#hits.add(found, isComplete)
-      // The first hit is shown as soon as it is known.
-      const next = this.#goesToHit && this.#hits.current === -1 ? this.#hits.next(this.#cursor - 1) : null
-      if (next === null) this.#onChange()
-      else this.goTo(next)
-    })
+    this.#search = createSearch(this.#source, this.#store, (found, isComplete) => this.#found(found, isComplete))
   }
 
   get store() {
@@ -92,6 +100,7 @@ export class LogModel {
     if (this.#isWrapped && this.#store.lines !== this.#known) this.#wrapped.grown()
     this.#known = this.#store.lines
     this.#search.grown()
+    this.#patternSearch?.grown()
     this.#readSections()
     this.#settle()
   }
@@ -99,6 +108,7 @@ export class LogModel {
   stop() {
     this.#reader.stop()
     this.#search.stop()
+    this.#patternSearch?.stop()
   }
 
   get isFollowing() {
@@ -148,7 +158,8 @@ export class LogModel {
   }
 
   spansOf(text: string) {
-    return spansOf(text, this.#word, this.#matchCase)
+    if (this.#sought.isPattern) return this.#patternSearch?.matcher.spansOf(text) ?? []
+    return spansOf(text, this.#sought.word, this.#sought.matchCase)
   }
 
   isMarked(line: number) {
@@ -205,6 +216,8 @@ export class LogModel {
     if (line === null) return
     this.#leaveEnd()
     this.#cursor = Math.max(0, Math.min(this.#store.lines - 1, line))
+    // Somebody goes to a line that the filter hides.
+    if (this.#isOnly && this.#folds.isHidden(this.#cursor)) this.showOnly(false)
     if (this.#folds.reveal(this.#cursor) && this.#isWrapped) this.#wrapped.changed()
     this.#window.show(this.#cursor, place)
     this.#onChange()
@@ -245,6 +258,7 @@ export class LogModel {
    */
   moveFailure(by: 1 | -1) {
     const isFailure = (line: number): boolean => {
+      if (this.#isOnly && this.#folds.isHidden(line)) return false
       const text = this.#lines.text(line)
       if (text !== null) return /^(fatal|failed): \[|^\[ERROR\]/.test(text)
       const section = this.#folds.sectionOf(line)
@@ -254,21 +268,35 @@ export class LogModel {
       if (isFailure(line)) return this.goTo(line)
   }
 
-  get word() {
-    return this.#word
+  get sought() {
+    return this.#sought
   }
 
-  get matchCase() {
-    return this.#matchCase
+  /** The pattern took too long, so the search has ended. */
+  get isSlow() {
+    return this.#patternSearch?.matcher.isSlow ?? false
   }
 
   /** @param goesToHit false: what was found is only marked */
-  find(next: string, exact: boolean, goesToHit = true): void {
-    if (next === this.#word && exact === this.#matchCase) return
-    ;[this.#word, this.#matchCase, this.#goesToHit] = [next, exact, goesToHit]
-    this.#hits = createHits()
-    this.#search.start(this.#word, this.#matchCase)
+  find(next: Sought, goesToHit = true): void {
+    const { word, matchCase, isPattern } = this.#sought
+    if (next.word === word && next.matchCase === matchCase && next.isPattern === isPattern) return
+    ;[this.#sought, this.#goesToHit] = [next, goesToHit]
+    this.#startSearch()
+    if (next.word === '') this.showOnly(false)
     this.#onChange()
+  }
+
+  /** Only lines with a hit are shown. */
+  get isOnly() {
+    return this.#isOnly
+  }
+
+  showOnly(isOnly: boolean): void {
+    if (isOnly === this.#isOnly) return
+    this.#isOnly = isOnly
+    this.#folds.showOnly(isOnly ? this.#hits.lines : null)
+    this.#foldsChanged()
   }
 
   toggleFold(line: number) {
@@ -339,10 +367,42 @@ export class LogModel {
     this.#headers.clear()
     this.#folds.unfold(this.#folds.foldedIds)
     this.#folds.setSections([])
-    this.#hits = createHits()
-    this.#search.start(this.#word, this.#matchCase)
+    this.#startSearch()
     ;[this.#outline, this.#known, this.#sectionsAt, this.#cursor, this.#linesWhenLeft] = [null, 0, -1, 0, 0]
     if (this.#isWrapped) this.#wrapped.restart(this.#columns)
+  }
+
+  #startSearch(): void {
+    const { word, matchCase, isPattern } = this.#sought
+    this.#hits = createHits()
+    if (this.#isOnly) this.#folds.showOnly(this.#hits.lines)
+    this.#patternSearch?.stop()
+    this.#patternSearch = null
+    this.#search.start(isPattern ? '' : word, matchCase)
+    if (isPattern && word !== '') void this.#startPattern(this.#hits)
+  }
+
+  /** What is needed for patterns is loaded when somebody looks for one. */
+  async #startPattern(hits: Hits): Promise<void> {
+    const { createPatternSearch } = await import('./pattern-search.js')
+    if (hits !== this.#hits) return
+    this.#patternSearch = createPatternSearch(
+      this.#source,
+      this.#store,
+      this.#sought,
+      (found, isComplete) => hits === this.#hits && this.#found(found, isComplete),
+      this.#onChange,
+    )
+    this.#patternSearch.start('', false)
+  }
+
+  #found(found: readonly Hit[], isComplete: boolean): void {
+    this.#hits.add(found, isComplete)
+    if (this.#isOnly) this.#foldsChanged()
+    // The first hit is shown as soon as it is known.
+    const next = this.#goesToHit && this.#hits.current === -1 ? this.#hits.next(this.#cursor - 1) : null
+    if (next === null) this.#onChange()
+    else this.goTo(next)
   }
 
   #settle(): void {

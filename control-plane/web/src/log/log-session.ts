@@ -3,7 +3,8 @@ import type { OutputSource } from '../live/output-source.js'
 import { listenToGestures } from './gestures.js'
 import { type KeyActions, pressKey } from './keys.js'
 import { type LineRange, hashOfLines, isNamedPlace, linesOfHash } from './line-link.js'
-import { type LogModel, createLogModel } from './log-model.js'
+import { type LogModel, NOTHING_SOUGHT, type Sought, createLogModel } from './log-model.js'
+import { NO_COUNTS, type OutcomeCounts, countWarnings } from './outcome-counts.js'
 import { type OutlineReader, createOutlineReader } from './outline.js'
 import type { Anchor } from './window.js'
 import { type LogPainter, type LogPlaces, createLogPainter } from './paint.js'
@@ -25,6 +26,11 @@ export interface LogNews {
   readonly hits: number
   readonly currentHit: number
   readonly isSearched: boolean
+  /** Only lines with a hit are shown. */
+  readonly isOnly: boolean
+  /** The pattern took too long. */
+  readonly isSlow: boolean
+  readonly counts: OutcomeCounts
   /** Where hits stand, each between 0 and 1. */
   readonly marks: readonly number[]
   readonly times: number
@@ -80,6 +86,8 @@ class RunningLog implements LogSession {
   times = this.#kept?.times ?? 0
   #folded: readonly number[] | null | undefined
   #noted = 'null'
+  #counts: OutcomeCounts = NO_COUNTS
+  #warnings: Promise<unknown> | null = null
   #callOff: (() => void) | null = null
   readonly model: LogModel
   readonly painter: LogPainter
@@ -134,8 +142,12 @@ class RunningLog implements LogSession {
       this.#foldFirst()
       this.#goToWished()
       this.#findAgain()
+      if (!this.model.mayGrow) this.#countWarnings()
     })
-    this.#outline = createOutlineReader(this.#source, later, (entries) => {
+    this.#outline = createOutlineReader(this.#source, later, (entries, counts) => {
+      this.#counts = { ...counts, warnings: this.#counts.warnings }
+      this.painter.soon()
+      if (entries.length === 0) return
       this.model.setOutline(entries)
       this.#foldFirst()
     })
@@ -248,17 +260,30 @@ class RunningLog implements LogSession {
   /** Looks again for the word that was looked for before. */
   #findAgain(): void {
     if (this.model.store.lines === 0) return
-    const { word = '', matchCase = false } = this.#sought ?? {}
+    const { sought, isOnly = false } = this.#sought ?? {}
     this.#sought = null
-    if (word !== '') this.model.find(word, matchCase, false)
+    if (!sought || sought.word === '') return
+    this.model.find({ ...NOTHING_SOUGHT, ...sought }, false)
+    this.model.showOnly(isOnly)
+  }
+
+  /** Once, when all of the output is there. */
+  #countWarnings(): void {
+    this.#warnings ??= countWarnings(this.#source.whole ?? this.#source, this.#signal).then(
+      (warnings) => {
+        this.#counts = { ...this.#counts, warnings }
+        this.painter.soon()
+      },
+      () => undefined, // The filter is there without its number.
+    )
   }
 
   /** Notes with the page what is shown, once nothing moves: a reload shows the same lines in the same way. */
   #keepPlace(): void {
     if (this.#kept || this.#wished || this.isAsking || this.#sought) return
-    const { isFollowing, isWrapped, word, matchCase, window, folds } = this.model
+    const { isFollowing, isWrapped, sought, isOnly, window, folds } = this.model
     const folded = this.#folded === undefined ? folds.foldedIds : this.#folded
-    const shown = { folded, isWrapped, word, matchCase, times: this.times }
+    const shown = { folded, isWrapped, sought, isOnly, times: this.times }
     const place: KeptState = isFollowing ? shown : { ...shown, ...window.anchor }
     const text = JSON.stringify(place)
     if (text === this.#noted) return
@@ -282,7 +307,11 @@ class RunningLog implements LogSession {
       hits: hits.lines.length,
       currentHit: hits.current,
       isSearched: hits.isComplete,
-      marks: hits.marks(store.lines),
+      isOnly: this.model.isOnly,
+      isSlow: this.model.isSlow,
+      counts: this.#counts,
+      // Among the lines with hits only, they would stand at other places.
+      marks: this.model.isOnly ? [] : hits.marks(store.lines),
       times: this.times,
       generation: store.generation,
     }
@@ -308,8 +337,8 @@ interface KeptState extends Partial<Anchor> {
   /** Null: what is folded at first is not decided yet. */
   readonly folded?: readonly number[] | null
   readonly isWrapped?: boolean
-  readonly word?: string
-  readonly matchCase?: boolean
+  readonly sought?: Sought
+  readonly isOnly?: boolean
   readonly times?: number
 }
 

@@ -9,6 +9,8 @@ import { words } from '../words/en.js'
 import type { ExtraParts, LogViewProps, MoreActions } from './extras-props.js'
 import type { MoreAction } from './keys.js'
 import { type LogNews, type LogSession, keptState, startLog } from './log-session.js'
+import { NOTHING_SOUGHT } from './log-model.js'
+import { NO_COUNTS } from './outcome-counts.js'
 import { LogTools } from './log-tools.js'
 
 const text = words.log
@@ -32,6 +34,9 @@ const NOTHING: LogNews = {
   hits: 0,
   currentHit: -1,
   isSearched: false,
+  isOnly: false,
+  isSlow: false,
+  counts: NO_COUNTS,
   marks: [],
   times: 0,
   generation: 0,
@@ -42,7 +47,7 @@ export function LogView(view: LogViewProps) {
   const { jobId, bytes, events, isOver, source: given } = view
   const [news, setNews] = useState(NOTHING)
   // A word that was looked for before the page was loaded again.
-  const sought = useRef(keptState()?.word ? keptState() : null)
+  const sought = useRef(keptState()?.sought?.word ? (keptState()?.sought ?? null) : null)
   const [isFinding, setFinding] = useState(sought.current !== null)
   const { parts, actions, ask } = useParts(view.more)
   const scroller = useRef<HTMLDivElement>(null)
@@ -70,7 +75,7 @@ export function LogView(view: LogViewProps) {
   useLayoutEffect(() => session.current?.fit(), [news.times])
 
   function closeFind(): void {
-    session.current?.model.find('', false)
+    session.current?.model.find(NOTHING_SOUGHT)
     sought.current = null
     setFinding(false)
     scroller.current?.focus()
@@ -84,6 +89,7 @@ export function LogView(view: LogViewProps) {
         onFind={() => setFinding(true)}
         onHelp={() => ask('keys')}
         outcomes={events > 0 ? view.outcomes : null}
+        counts={view.isLimited ? null : news.counts}
         onOutcome={view.onOutcome}
       />
       {isFinding && parts && (

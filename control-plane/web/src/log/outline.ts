@@ -1,6 +1,7 @@
 import type { JobOutline, OutputSource } from '../live/output-source.js'
 import { words } from '../words/en.js'
 import type { OutlineEntry } from './folds.js'
+import { type OutcomeCounts, countsOf } from './outcome-counts.js'
 
 type OutlineRecord = JobOutline['records'][number]
 
@@ -17,13 +18,14 @@ export interface OutlineReader {
 }
 
 /**
- * @param onRead gets all entries whose place in the output is known; not called while none is
+ * @param source undefined `whole`: its lines are those of the outline. Of a part only the counts are of use
+ * @param onRead gets all entries whose place in the output is known, and how often there was which outcome
  * @param after calls back after milliseconds, and gives what cancels that
  */
 export function createOutlineReader(
-  source: Pick<OutputSource, 'outline'>,
+  source: Pick<OutputSource, 'outline' | 'whole'>,
   after: (ms: number, callback: () => void) => () => void,
-  onRead: (entries: readonly OutlineEntry[]) => void,
+  onRead: (entries: readonly OutlineEntry[], counts: OutcomeCounts) => void,
 ): OutlineReader {
   const known = new Map<number, OutlineRecord>()
   const stopping = new AbortController()
@@ -35,7 +37,8 @@ export function createOutlineReader(
     if (isReading || stopping.signal.aborted) return
     isReading = true
     isWanted = false
-    source
+    const { whole = source } = source
+    whole
       .outline(last, stopping.signal)
       .then(take, () => undefined) // The output view already says that nothing can be read now.
       .finally(() => {
@@ -50,16 +53,19 @@ export function createOutlineReader(
     for (const record of outline.records) known.set(record.id, record)
     const records = [...known.values()]
     // The place in the output may be known later than the event. No other event says when it is known.
-    const open = records.filter(({ line }) => line === undefined || line === null).map(({ order }) => order - 1)
-    last = Math.min(outline.last, ...open)
-    const entries = entriesOf(records)
-    if (entries.length === 0) return
+    const isPart = source.whole !== undefined
+    const open = records.filter(({ line }) => !isPart && (line === undefined || line === null))
+    last = open.reduce((least, { order }) => Math.min(least, order - 1), outline.last)
+    const entries = isPart ? [] : entriesOf(records)
+    const counts = countsOf(records)
+    if (entries.length === 0) return onRead([], counts)
     const line = outline.recap?.line
     const recap = { kind: 'play', name: '', summary: '', isDull: false, hasFailed: false } as const
     onRead(
       line === undefined || line === null
         ? entries
         : [...entries, { ...recap, id: RECAP_ID, line: line + 1, isRecap: true }],
+      counts,
     )
   }
 

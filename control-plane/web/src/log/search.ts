@@ -3,13 +3,14 @@ import type { Hit } from './find.js'
 import type { LogStore } from './store.js'
 
 /** Most hits that are kept. For more hits, people should use another word. */
-const MAX_HITS = 10_000
+export const MAX_HITS = 100_000
 
 /** Pause after a search that failed, in milliseconds. */
 const RETRY_MS = 1_000
 
-/** Hits of one answer: the first ones are shown at once. */
-const HITS_AT_A_TIME = 1_000
+/** Hits of the first answer, which are shown at once, and of each later one. */
+const HITS_AT_FIRST = 1_000
+const HITS_AT_A_TIME = 10_000
 
 /** Searches a whole output for a word. The control plane does the work. */
 export interface Search {
@@ -36,7 +37,11 @@ export function createSearch(
     // A word may lie across the place where the search stopped. A hit that comes twice counts once.
     let from: number | null = Math.max(0, searched - new TextEncoder().encode(word).length)
     while (from !== null && count < MAX_HITS) {
-      const found = await source.search(word, { matchCase, from, limit: HITS_AT_A_TIME }, signal)
+      const found = await source.search(
+        word,
+        { matchCase, from, limit: count === 0 ? HITS_AT_FIRST : HITS_AT_A_TIME },
+        signal,
+      )
       if (signal.aborted) return
       count += found.hits.length
       from = found.next

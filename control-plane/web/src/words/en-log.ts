@@ -25,13 +25,19 @@ export const logWords = {
   unfoldAll: 'Unfold all',
   approximate: 'Plays and tasks are approximate: they were read from the text.',
   find: 'Find',
+  isPattern: 'Regular expression',
+  only: 'Only lines with it',
+  wrongPattern: (reason: string) => `This is no regular expression: ${reason}`,
+  longPattern: (most: number) => `it has more than ${most} characters`,
+  slowPattern: 'This pattern takes too long. What was found stays. Make it simpler.',
   findLabel: 'Find in the output',
   matchCase: 'Match case',
   next: 'Next hit',
   previous: 'Previous hit',
   close: 'Close',
-  hits: (current: number, hits: number, isComplete: boolean) => {
+  hits: (current: number, hits: number, isComplete: boolean, isOnly: boolean) => {
     if (hits === 0) return isComplete ? 'Nothing found' : 'Looking …'
+    if (isOnly) return `${many(hits, 'line', 'lines')}${isComplete ? '' : ' so far'}`
     const all = `${hits.toLocaleString('en')}${isComplete ? '' : ' so far'}`
     return current < 0 ? `${all} ${hits === 1 ? 'line' : 'lines'}` : `${current + 1} of ${all}`
   },
@@ -43,5 +49,6 @@ export const logWords = {
   cut: (time: string) => `Not connected since ${time}. What you see is from then; it goes on by itself.`,
   times: ['Times', 'Times: clock', 'Times: since the start'],
   outcomes: { failed: 'Failed', changed: 'Changed', unreachable: 'Unreachable', warnings: 'Warnings' },
+  outcomeTitle: (label: string) => `Show only what tells of it: ${label}`,
   keys: 'Keys',
 } as const

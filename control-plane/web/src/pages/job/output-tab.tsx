@@ -23,6 +23,7 @@ export function OutputTab({ job: { id, streams, end } }: { readonly job: Job }) 
     bytes: streams?.output.bytes ?? 0,
     events: streams?.events.count ?? 0,
     isOver: end !== null,
+    isLimited: Boolean(host) || task !== undefined,
     outcomes,
     onOutcome(name: string) {
       const chosen = outcomes.includes(name) ? outcomes.filter((one) => one !== name) : [...outcomes, name]
