@@ -85,7 +85,8 @@ const rowOf = (line: number) => output().locator(`[data-line="${line}"]`)
 const markedLines = () =>
   signedIn.page.locator('.log-marked').evaluateAll((rows) => rows.map((row) => Number(row.getAttribute('data-line'))))
 const copied = () => signedIn.page.evaluate<string>('navigator.clipboard.readText()')
-const filter = (name: string) => signedIn.page.getByRole('toolbar').getByRole('button', { name, exact: true })
+const filter = (name: string) =>
+  signedIn.page.getByRole('toolbar').getByRole('button', { name: new RegExp(`^${name}`) })
 
 /** The event of a task at a host, once its output is there. */
 async function eventOf(task: string, host: string, type = 'runner_on_ok'): Promise<EventRecord & { line: number }> {
@@ -227,6 +228,9 @@ test('the menu of a line copies links and output, and opens the result', async (
 test('filters show only what failed, changed, was unreachable or is a warning, of all hosts or of one', async () => {
   const { page, problems } = signedIn
   await open('')
+  // What the output tells of has its number, and what it does not tell of is not there.
+  const numbered = () => signedIn.page.getByRole('toolbar').locator('.log-outcome').allInnerTexts()
+  await expect.poll(numbered).toEqual(['Failed2', 'Changed6', 'Unreachable1', 'Warnings1'])
   await filter('Unreachable').click()
   await page.getByText('fatal: [away]: UNREACHABLE!').first().waitFor()
   await page.getByText('All of the output is here').first().waitFor()

@@ -9,6 +9,7 @@ import { storedOutput } from '../../support/exactness.js'
 import { type Product, startProduct } from '../../support/product.js'
 import { waitFor } from '../../support/wait.js'
 import { startChromium } from '../kit/chromium.js'
+import { accessFaults } from '../kit/axe.js'
 import * as window from './log-window.js'
 import type { LogPage } from './log-window.js'
 import { openSignedIn } from './signed-in.js'
@@ -160,6 +161,62 @@ test('markup, escapes and links in the output are text, but for addresses of the
   ).toEqual(['https://example.org/a&b'])
   expect(await sheet.locator('img, script, iframe, [onerror]').count()).toBe(0)
   expect(await page.title()).not.toBe('1')
+  expect(problems).toEqual([])
+  await context.close()
+})
+
+test('a pattern is found in all of the output, only its lines are shown, and none can stop the page', async () => {
+  const text = Array.from({ length: 60_000 }, (_, line) => `\x1b[0;32mok: [web${line % 500}] ${line}\x1b[0m\n`).join('')
+  const { jobId } = await launch('pattern', {
+    steps: 1,
+    raw: [{ step: 1, stream: 'output', path: piece('pattern', `${text}${'x'.repeat(50)}\n`), times: 1 }],
+  })
+  const { page, problems, context } = await openSignedIn(browser, product.address)
+  await page.goto(`${product.address}/jobs/${jobId}`)
+  await waitForLine(page, (line) => line >= 59_999)
+  await page.focus('.log-scroller')
+  await page.keyboard.press('/')
+  const field = page.getByLabel('Find in the output')
+  await field.waitFor()
+  const said = page.getByRole('search').getByRole('status')
+  await page.getByRole('button', { name: 'Regular expression' }).click()
+  await field.fill('^OK: \\[web(7|123)\\] \\d+$')
+  await said.getByText('1 of 240').waitFor()
+  await page.getByRole('button', { name: 'Only lines with it' }).click()
+  await waitFor('only these lines', async () =>
+    (await linesIn(page)).every(({ line }) => [7, 123].includes(line % 500)),
+  )
+  await page.focus('.log-scroller')
+  await page.keyboard.press('Home')
+  expect((await waitForLine(page, (line) => line === 7)).slice(0, 3).map(({ line }) => line)).toEqual([7, 123, 507])
+  await waitFor('its marks', async () =>
+    (await page.locator('.log-text mark').allInnerTexts()).includes('ok: [web7] 7'),
+  )
+  expect(await accessFaults(page)).toEqual([])
+
+  // What is no pattern says so, and changes nothing.
+  const before = await linesIn(page)
+  await field.fill('^OK: (')
+  await said.getByText('This is no regular expression').waitFor()
+  expect(await linesIn(page)).toEqual(before)
+
+  await field.fill('(x+x+)+y')
+  await waitFor('the page to be quick all the same', async () => {
+    const from = performance.now()
+    await page.evaluate('1')
+    return performance.now() - from < 10_000 && (await said.innerText()).includes('takes too long')
+  })
+  await field.fill('web499\\] 5999$')
+  await said.getByText('1 line', { exact: true }).waitFor()
+
+  // A reload shows the same again.
+  await field.fill('web7\\b')
+  await said.getByText('120 lines').waitFor()
+  await expect.poll(() => page.evaluate('history.state?.log?.isOnly')).toBe(true)
+  await page.reload()
+  await said.getByText('120 lines').waitFor()
+  await page.getByRole('button', { name: 'Only lines with it', pressed: true }).click()
+  await waitForLine(page, (line) => [6, 8].includes(line % 500))
   expect(problems).toEqual([])
   await context.close()
 })

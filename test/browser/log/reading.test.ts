@@ -154,3 +154,22 @@ test.each(['light', 'dark'] as const)(
     await page.emulateMedia({ colorScheme: 'light' })
   },
 )
+
+test('only the events of the lines in the window are loaded', async () => {
+  const { page, problems } = signedIn
+  const loaded: { line: number; order: number }[] = []
+  const asked: Promise<unknown>[] = []
+  page.on('response', (response) => {
+    if (!response.url().includes('/events?')) return
+    asked.push(response.json().then(({ records }: { records: typeof loaded }) => loaded.push(...records)))
+  })
+  await open('#L1')
+  await page.locator('.log-bar[title=localhost]').first().waitFor()
+  await Promise.all(asked)
+  const lines = await shown()
+  const { count } = await product.admin.get<{ count: number }>(`/job/${job}/events`)
+  expect(loaded.length).toBeGreaterThan(0)
+  expect(loaded.filter(({ line }) => line > (lines.at(-1)?.line ?? 0))).toEqual([])
+  expect(loaded.length).toBeLessThan(count / 2)
+  expect(problems).toEqual([])
+})

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PLAIN, parseLine, styleAfter, textOf } from '../../../control-plane/web/src/log/ansi.js'
+import { PLAIN, parseLine, plainTextOf, styleAfter, textOf } from '../../../control-plane/web/src/log/ansi.js'
 import { createLogLines } from '../../../control-plane/web/src/log/lines.js'
 import { createLogStore } from '../../../control-plane/web/src/log/store.js'
 
@@ -74,6 +74,7 @@ test('nothing of a control character reaches the page, and a look is made of kno
       ),
       (text) => {
         const line = text.replaceAll('\n', '')
+        expect(plainTextOf(line)).toBe(shown(line))
         for (const piece of parsed(line)) {
           expect(piece.text).not.toMatch(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
           expect(piece.look).toMatch(/^(log-(f\d+|b\d+|[a-z]+)( |$))*$/)

@@ -51,6 +51,30 @@ test('folded lines have no place, and place and line lead to each other', () => 
   )
 })
 
+test('a filter shows its lines and no other, whatever is folded, and their places lead to each other', () => {
+  fc.assert(
+    fc.property(outlines, fc.uniqueArray(fc.nat({ max: 400 })), ({ sections, lines }, draws) => {
+      const folds = createFolds()
+      folds.setSections(sections)
+      folds.fold(sections.map(({ id }) => id))
+      const only = draws.filter((line) => line < lines).toSorted((one, other) => one - other)
+      folds.showOnly(only)
+      const rows = createPlainRows(() => lines, folds)
+      expect(rows.rows).toBe(only.length)
+      expect(only.map((line) => rows.rowOf(line))).toEqual([...only.keys()])
+      expect([...only.keys()].map((row) => rows.at(row).line)).toEqual(only)
+      for (let line = 0; line < lines; line += 1) {
+        expect(folds.isHidden(line)).toBe(!only.includes(line))
+        expect(folds.hiddenBefore(line)).toBe(line - only.filter((other) => other < line).length)
+      }
+      folds.showOnly(null)
+      expect(folds.foldedIds.length).toBe(sections.length)
+      expect(sections.every(({ line }) => !folds.isHidden(line) || folds.sectionOf(line) !== null)).toBe(true)
+    }),
+    { seed: 37, numRuns: 30 },
+  )
+})
+
 test('headings are found in the text, and nothing else is one', () => {
   expect(headerOf(3, 'TASK [web : Install] ********')).toEqual({ line: 3, kind: 'task', name: 'web : Install' })
   expect(headerOf(3, 'PLAY [all] ****')?.kind).toBe('play')

@@ -14,7 +14,8 @@ function problemOf(pattern: string): string | null {
     if (pattern.length > MAX_PATTERN) return text.longPattern(MAX_PATTERN)
     return new RegExp(pattern) && null
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    // Some browsers repeat the pattern before what is wrong with it.
+    return String(error).replace(/^.*: /s, '')
   }
 }
 

@@ -191,7 +191,7 @@ export class LogModel {
   }
 
   toStart() {
-    return this.goTo(0, 0)
+    return this.goTo(this.#folds.lineAt(0), 0)
   }
 
   toEnd() {
