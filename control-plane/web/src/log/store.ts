@@ -4,8 +4,8 @@ import { countBefore } from '../live/halves.js'
 /** Bytes of a block: what is asked for, kept and dropped as one. */
 export const BLOCK_BYTES = 64 * 1024
 
-/** Most blocks in memory: 12 MiB. The one that was least used goes. */
-const MAX_BLOCKS = 192
+/** Most blocks in memory: 4 MiB. The one that was least used goes, and is read again when it is shown. */
+const MAX_BLOCKS = 64
 
 /** Bytes of a line that are shown at first. The rest comes when somebody asks for it. */
 export const SHOWN_LINE_BYTES = 20_000
@@ -67,7 +67,7 @@ export interface LogStore {
   hasBlock(block: number): boolean
   /** The same, and it does not count as a use of the block. */
   hasBlockQuietly(block: number): boolean
-  /** Bytes in memory right before an offset, at most `most`. */
+  /** Bytes in memory right before an offset, at most `most`. They are right until the next call. */
   before(offset: number, most: number): Uint8Array
   /** Forgets everything. */
   reset(generation: number): void
@@ -79,6 +79,8 @@ class Store implements LogStore {
   #bytes = 0
   #generation = 0
   #lineEnds: number[] = [0]
+  // What `before` gives. It is asked at every paint, so it needs no new memory.
+  #copy = new Uint8Array(0)
   // In the order of their last use.
   readonly #kept = new Map<number, Block>()
 
@@ -202,7 +204,7 @@ class Store implements LogStore {
     while (from > 0 && offset - from < most && this.#whole(Math.floor((from - 1) / BLOCK_BYTES))) {
       from = Math.max(offset - most, Math.floor((from - 1) / BLOCK_BYTES) * BLOCK_BYTES)
     }
-    return this.#slice(Math.max(0, from), offset)
+    return this.#copied(Math.max(0, from), offset)
   }
 
   #blockCount() {
@@ -262,6 +264,20 @@ class Store implements LogStore {
 
   #blockOfLineEnd(number: number): number {
     return countBefore(Math.max(0, this.#blockCount() - 1), (block) => this.#endsBefore(block + 1) >= number)
+  }
+
+  #copied(from: number, to: number): Uint8Array {
+    if (this.#copy.length < to - from) this.#copy = new Uint8Array(to - from)
+    let copied = 0
+    while (from + copied < to) {
+      const block = Math.floor((from + copied) / BLOCK_BYTES)
+      const first = block * BLOCK_BYTES
+      const piece = this.#whole(block)?.data.subarray(from + copied - first, to - first)
+      if (!piece || piece.length === 0) break
+      this.#copy.set(piece, copied)
+      copied += piece.length
+    }
+    return this.#copy.subarray(0, copied)
   }
 
   /** Bytes in memory from an offset on, without a hole. */
