@@ -92,8 +92,8 @@ describe('the pages', () => {
   test('its files are below the base URL, are cached for ever, and are sent compressed if the client accepts that', async () => {
     const html = (await get('/')).bytes.toString()
     expect(html).toContain('data-base="/jobs-of-us"')
-    const files = [...html.matchAll(/(?:src|href|data-worker|data-matcher)="\/jobs-of-us(\/assets\/[^"]+)"/g)].map(([, path]) =>
-      String(path),
+    const files = [...html.matchAll(/(?:src|href|data-worker|data-matcher)="\/jobs-of-us(\/assets\/[^"]+)"/g)].map(
+      ([, path]) => String(path),
     )
     expect(files.length).toBeGreaterThan(4)
     for (const path of files) {
