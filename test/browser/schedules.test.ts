@@ -51,6 +51,7 @@ beforeAll(async () => {
     browserSettings: { timezoneId: 'Europe/Berlin' },
   })
   ;({ product, browser, admin, page } = scene)
+  page.on('dialog', (question) => void question.accept())
   return scene.close
 })
 
@@ -125,7 +126,8 @@ test('what a schedule cannot have is said where it was entered', async () => {
   await page
     .getByLabel('Certificate')
     .setInputFiles({ name: 'a.pem', mimeType: 'text/plain', buffer: Buffer.from('a') })
-  await page.getByText('a.pem').first().waitFor()
+  // The file is there when its size is said.
+  await page.getByText(/a\.pem, \d/).waitFor()
   await button('Later…').click()
   await button('Make the schedule').click()
   await dialog().getByText('A schedule keeps no files.').waitFor()
@@ -209,6 +211,7 @@ test('times and values are changed, a job is started at once, and deleting asks'
   expect(job).toMatchObject({ form: 'Backup', extravars: { host: 'db9', kind: 'full' } })
 
   await page.goBack()
+  await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor()
   await button('Delete').click()
   await dialog().getByRole('button', { name: 'Delete' }).click()
   await page.getByText('The schedule nightly was deleted.').waitFor()
