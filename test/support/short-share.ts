@@ -10,7 +10,8 @@ export const LEFT_OUT_OF_SHORT_RUN: readonly string[] = [
   allBut('test/scripts', 'scripts'),
   allBut('test/chaos', 'abort-before-start', 'agent-restarts', 'commits', 'hostile-control-plane', 'lost-tail'),
   'test/chaos/kit/**',
-  'test/nodes/{inbound,lost-offer,notifications,runners-elsewhere,schedules}.test.ts',
+  'test/nodes/{first-start,hearing,inbound,lost-offer,notifications,runners-elsewhere,schedules}.test.ts',
+  'test/store/database-copies.test.ts',
   'test/releases/database.test.ts',
   'test/docs/commands.test.ts',
   'test/cli/{ask-rows,ask-types,product}.test.ts',
@@ -19,10 +20,10 @@ export const LEFT_OUT_OF_SHORT_RUN: readonly string[] = [
   'test/api/notifications/notification-mails.test.ts',
   'test/attacks/{full-groups,job-isolation,jobs-of-one-runner,launch-injection-property}.test.ts',
   'test/attacks/{pipelining,shared-queues,sign-in-floods}.test.ts',
-  'test/ansible/{events-recap,events-torture,masking-escapes}.test.ts',
+  'test/ansible/{course-strategies,events-recap,events-torture,masking-escapes,what-ran}.test.ts',
   allBut('test/e2e', 'credential-requests', 'multistep', 'playbook-job'),
-  allBut('test/agent', 'agent-connection', 'agent-join', 'agent-run', 'agent-signals', 'settings'),
-  allBut('test/browser', 'form-fields', 'job-actions', 'jobs-list', 'sign-in'),
+  allBut('test/agent', 'agent-connection', 'agent-run', 'agent-signals', 'settings'),
+  allBut('test/browser', 'form-fields', 'job-actions', 'sign-in'),
   'test/browser/log/**',
 ]
 
