@@ -51,10 +51,11 @@ async function bundlePages() {
     })
     const addresses = await addressesOfPages(build)
     await shrinkScripts(Object.keys(metafile.outputs))
-    const sizes = sizesOf(metafile.outputs)
-    const pages = Object.entries(addresses).map(([name, { path }]) => ({
+    const scripts = new Set(Object.values(addresses).map(({ script }) => script))
+    const sizes = sizesOf(metafile.outputs, scripts)
+    const pages = Object.entries(addresses).map(([name, { path, script }]) => ({
       pattern: path,
-      scripts: scriptsOfPage(metafile.outputs, name),
+      scripts: scriptsOfPage(metafile.outputs, name, script),
     }))
     const icon = withHash('icon.svg', readFileSync(join(WEB, 'icon.svg')))
     writeFileSync(join(MADE, 'assets', icon.name), icon.bytes)
@@ -102,22 +103,21 @@ async function addressesOfPages(build) {
   return table
 }
 
-/** What is loaded besides `main.tsx`, by the name of the page in `routes.ts`. Other pages are in `pages/others.ts`. */
 const JOB_PAGE = 'src/pages/job/job-page.tsx'
-const SOURCES_OF_PAGES = {
-  start: [],
-  signIn: [],
-  jobs: [],
-  job: [JOB_PAGE],
-  jobTab: [JOB_PAGE, 'src/pages/job/other-tabs.ts'],
+
+/** The sources of a script besides `main.tsx`, by its name in `routes.ts`. */
+function sourcesOf(script) {
+  if (script === 'start') return []
+  return script === 'job' ? [JOB_PAGE] : [`src/pages/${script}-pages.ts`]
 }
 
 /**
  * The scripts that a page needs at its begin, without the first one. The browser is told all of them at once. Otherwise it
  * would find them one after another, when it reads the script that imports them.
  */
-function scriptsOfPage(outputs, name) {
-  const sources = ['src/main.tsx', ...(SOURCES_OF_PAGES[name] ?? ['src/pages/others.ts'])]
+function scriptsOfPage(outputs, name, script) {
+  const tabs = name === 'jobTab' ? ['src/pages/job/other-tabs.ts'] : []
+  const sources = ['src/main.tsx', ...sourcesOf(script), ...tabs]
   const [first, ...all] = new Set(sources.flatMap((source) => [...withImports(outputs, outputOf(outputs, source))]))
   return all.filter((path) => path !== first).map((path) => basename(path))
 }
@@ -138,18 +138,26 @@ function compress(path) {
  * What a browser loads, in bytes, compressed with gzip.
  *
  * @param {Record<string, import('esbuild').Metafile['outputs'][string]>} outputs
+ * @param {Iterable<string>} scripts their names in `routes.ts`
  */
-function sizesOf(outputs) {
+function sizesOf(outputs, scripts) {
   const gzipped = new Map(Object.keys(outputs).map((path) => [path, gzipSync(readFileSync(path), { level: 9 }).length]))
   const sum = (paths) => [...paths].reduce((all, path) => all + (gzipped.get(path) ?? 0), 0)
   const ofSource = (source) => [...withImports(outputs, outputOf(outputs, source))]
   const start = new Set([...ofSource('src/main.tsx'), ...ofSource('src/live/shared-worker.ts')])
   // A job opens with its output. Its other parts are loaded when somebody opens them; allScripts counts them.
-  const job = ofSource(JOB_PAGE).filter((path) => !start.has(path))
+  const ofScript = (script) =>
+    sum(
+      sourcesOf(script)
+        .flatMap(ofSource)
+        .filter((path) => !start.has(path)),
+    )
+  const others = [...scripts].filter((script) => !['start', 'job'].includes(script))
   const isScript = (path) => path.endsWith('.js')
   return {
     start: sum(start),
-    jobPage: sum(job),
+    jobPage: ofScript('job'),
+    ...Object.fromEntries(others.map((script) => [`${script}Pages`, ofScript(script)])),
     allScripts: sum([...gzipped.keys()].filter(isScript)),
     styles: sum([...gzipped.keys()].filter((path) => path.endsWith('.css'))),
   }

@@ -9,16 +9,16 @@ import { firstPage, isFor, readSession, session } from './live/session.js'
 import { startTheme } from './live/theme.js'
 import { PageTitle } from './parts/content.js'
 import { JobsPage } from './pages/jobs/jobs-page.js'
-import type * as Others from './pages/others.js'
 import { type Page, type PageName, PAGES, menuOf } from './routes.js'
 import { Shell } from './shell/shell.js'
 import { words } from './words/en.js'
 
 // The list of jobs is what people see first, so it is a part of the start. Other pages are loaded when they are opened.
 const JobPage = lazy(() => import('./pages/job/job-page.js').then(({ JobPage: page }) => page))
-const others = () => import('./pages/others.js')
-type OthersName = keyof typeof Others
-const other = (name: OthersName) => lazy(() => others().then((pages) => pages[name]))
+const formsPages = () => import('./pages/forms-pages.js')
+const schedulesPages = () => import('./pages/schedules-pages.js')
+const runnersPages = () => import('./pages/runners-pages.js')
+const adminPages = () => import('./pages/admin-pages.js')
 
 const COMPONENTS: Readonly<Record<PageName, ComponentType>> = {
   start: Start,
@@ -26,21 +26,21 @@ const COMPONENTS: Readonly<Record<PageName, ComponentType>> = {
   jobs: JobsPage,
   job: JobPage,
   jobTab: JobPage,
-  forms: other('FormsPage'),
-  form: other('FormPage'),
-  approvals: other('ApprovalsPage'),
-  schedules: other('SchedulesPage'),
-  schedule: other('SchedulePage'),
-  me: other('MePage'),
-  runners: other('RunnersPage'),
-  runner: other('RunnerPage'),
-  users: other('UsersPage'),
-  user: other('UserPage'),
-  roles: other('RolesPage'),
-  credentials: other('CredentialsPage'),
-  notifications: other('NotificationsPage'),
-  audit: other('AuditPage'),
-  settings: other('SettingsPage'),
+  forms: lazy(() => formsPages().then((pages) => pages.FormsPage)),
+  form: lazy(() => formsPages().then((pages) => pages.FormPage)),
+  approvals: lazy(() => formsPages().then((pages) => pages.ApprovalsPage)),
+  schedules: lazy(() => schedulesPages().then((pages) => pages.SchedulesPage)),
+  schedule: lazy(() => schedulesPages().then((pages) => pages.SchedulePage)),
+  me: lazy(() => adminPages().then((pages) => pages.MePage)),
+  runners: lazy(() => runnersPages().then((pages) => pages.RunnersPage)),
+  runner: lazy(() => runnersPages().then((pages) => pages.RunnerPage)),
+  users: lazy(() => adminPages().then((pages) => pages.UsersPage)),
+  user: lazy(() => adminPages().then((pages) => pages.UserPage)),
+  roles: lazy(() => adminPages().then((pages) => pages.RolesPage)),
+  credentials: lazy(() => adminPages().then((pages) => pages.CredentialsPage)),
+  notifications: lazy(() => adminPages().then((pages) => pages.NotificationsPage)),
+  audit: lazy(() => adminPages().then((pages) => pages.AuditPage)),
+  settings: lazy(() => adminPages().then((pages) => pages.SettingsPage)),
 }
 const MePage = COMPONENTS.me
 

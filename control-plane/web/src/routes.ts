@@ -2,6 +2,8 @@
 export interface Page {
   /** The pattern of its address, below BASE_URL. A name with a colon stands for one part of a path. */
   readonly path: string
+  /** The script that has it, beside the one of the start: `pages/<script>-pages.ts`, or the one of a job. */
+  readonly script: 'start' | 'job' | 'forms' | 'schedules' | 'runners' | 'admin'
   /** Who may see it; left out: everybody who is signed in. */
   readonly who?: 'admin'
   /** The part of the menu that it stands in; left out: links lead to it. */
@@ -15,31 +17,32 @@ export interface Page {
  * pages knows no other ones.
  */
 export const PAGES = {
-  start: { path: '/' },
-  signIn: { path: '/sign-in' },
-  jobs: { path: '/jobs', menu: 'work' },
-  job: { path: '/jobs/:id' },
-  jobTab: { path: '/jobs/:id/:tab' },
-  forms: { path: '/forms', menu: 'work', waits: ['broken_forms'] },
-  form: { path: '/forms/:name' },
-  approvals: { path: '/approvals', menu: 'work', waits: ['approvals'] },
-  schedules: { path: '/schedules', menu: 'work' },
-  schedule: { path: '/schedules/:id' },
-  me: { path: '/me' },
+  start: { path: '/', script: 'start' },
+  signIn: { path: '/sign-in', script: 'start' },
+  jobs: { path: '/jobs', script: 'start', menu: 'work' },
+  job: { path: '/jobs/:id', script: 'job' },
+  jobTab: { path: '/jobs/:id/:tab', script: 'job' },
+  forms: { path: '/forms', script: 'forms', menu: 'work', waits: ['broken_forms'] },
+  form: { path: '/forms/:name', script: 'forms' },
+  approvals: { path: '/approvals', script: 'forms', menu: 'work', waits: ['approvals'] },
+  schedules: { path: '/schedules', script: 'schedules', menu: 'work' },
+  schedule: { path: '/schedules/:id', script: 'schedules' },
+  me: { path: '/me', script: 'admin' },
   runners: {
     path: '/runners',
+    script: 'runners',
     who: 'admin',
     menu: 'administration',
     waits: ['runner_requests', 'lost_runners', 'unknown_jobs'],
   },
-  runner: { path: '/runners/:id', who: 'admin' },
-  users: { path: '/users', who: 'admin', menu: 'administration' },
-  user: { path: '/users/:id', who: 'admin' },
-  roles: { path: '/roles', who: 'admin', menu: 'administration' },
-  credentials: { path: '/credentials', who: 'admin', menu: 'administration' },
-  notifications: { path: '/notifications', who: 'admin', menu: 'administration' },
-  audit: { path: '/audit', who: 'admin', menu: 'administration' },
-  settings: { path: '/settings', who: 'admin', menu: 'administration' },
+  runner: { path: '/runners/:id', script: 'runners', who: 'admin' },
+  users: { path: '/users', script: 'admin', who: 'admin', menu: 'administration' },
+  user: { path: '/users/:id', script: 'admin', who: 'admin' },
+  roles: { path: '/roles', script: 'admin', who: 'admin', menu: 'administration' },
+  credentials: { path: '/credentials', script: 'admin', who: 'admin', menu: 'administration' },
+  notifications: { path: '/notifications', script: 'admin', who: 'admin', menu: 'administration' },
+  audit: { path: '/audit', script: 'admin', who: 'admin', menu: 'administration' },
+  settings: { path: '/settings', script: 'admin', who: 'admin', menu: 'administration' },
 } as const satisfies Readonly<Record<string, Page>>
 
 /** Name of a page. */
