@@ -225,13 +225,15 @@ test('an admin sees the schedules of others, and is told why they cannot be chan
     name: 'of olga',
     form: 'Backup',
     cron: '0 6 * * *',
-    values: { host: 'b' },
+    time_zone: 'America/Argentina/ComodRivadavia',
+    values: { host: 'a-host-with-a-name-that-is-longer-than-any-screen'.repeat(2) },
   })
   await open(`/schedules/${id}`)
   const change = button('Change the times')
   await change.waitFor()
   expect(await change.getAttribute('aria-disabled')).toBe('true')
   expect(await change.getAttribute('title')).toContain('Only olga may do this')
+  await expectForEverybody(page)
   const hers = await newPerson(browser, product.address)
   await open('/schedules', hers.page)
   await signInOn(hers.page, 'olga', ADMIN_PASSWORD)
