@@ -167,9 +167,13 @@ test('markup, escapes and links in the output are text, but for addresses of the
 
 test('a pattern is found in all of the output, only its lines are shown, and none can stop the page', async () => {
   const text = Array.from({ length: 60_000 }, (_, line) => `\x1b[0;32mok: [web${line % 500}] ${line}\x1b[0m\n`).join('')
-  const { jobId } = await launch('pattern', {
-    steps: 1,
-    raw: [{ step: 1, stream: 'output', path: piece('pattern', `${text}${'x'.repeat(50)}\n`), times: 1 }],
+  const { jobId, truth } = await launch('pattern', {
+    steps: 2,
+    gates: [2],
+    raw: [
+      { step: 1, stream: 'output', path: piece('pattern', `${text}${'x'.repeat(50)}\n`), times: 1 },
+      { step: 2, stream: 'output', path: piece('pattern-later', 'ok: [web7] later\n'), times: 1 },
+    ],
   })
   const { page, problems, context } = await openSignedIn(browser, product.address)
   await page.goto(`${product.address}/jobs/${jobId}`)
@@ -209,12 +213,14 @@ test('a pattern is found in all of the output, only its lines are shown, and non
   await field.fill('web499\\] 5999$')
   await said.getByText('1 line', { exact: true }).waitFor()
 
-  // A reload shows the same again.
+  // A reload shows the same again, and what comes is looked through, too.
   await field.fill('web7\\b')
   await said.getByText('120 lines').waitFor()
   await expect.poll(() => page.evaluate('history.state?.log?.isOnly')).toBe(true)
   await page.reload()
   await said.getByText('120 lines').waitFor()
+  truth.openGate(2)
+  await said.getByText('121 lines').waitFor()
   await page.getByRole('button', { name: 'Only lines with it', pressed: true }).click()
   await waitForLine(page, (line) => [6, 8].includes(line % 500))
   expect(problems).toEqual([])

@@ -6,8 +6,9 @@ import type { LogStore } from './store.js'
 
 /** Bytes of one request. */
 const PART = 1024 * 1024
-/** Pause after a request that failed, in milliseconds. */
+/** Pauses in milliseconds: after a request that failed, and before output that came meanwhile is read. */
 const RETRY_MS = 1_000
+const PAUSE_MS = 500
 
 /** A search for a pattern, and the places of the pattern in a line. */
 export interface PatternSearch extends Search {
@@ -53,15 +54,18 @@ export function createPatternSearch(
     if (isRunning || signal.aborted || matcher.isSlow || known === store.bytes) return
     isRunning = true
     known = store.bytes
-    run()
-      .catch((error: unknown) => {
-        known = -1
-        if (!signal.aborted && !(error instanceof SlowPattern)) setTimeout(go, RETRY_MS)
-      })
-      .finally(() => {
+    const goOn = (ms: number) =>
+      setTimeout(() => {
         isRunning = false
-        if (known !== -1) go()
-      })
+        go()
+      }, ms)
+    run().then(
+      () => goOn(PAUSE_MS),
+      (error: unknown) => {
+        known = -1
+        if (!(error instanceof SlowPattern)) goOn(RETRY_MS)
+      },
+    )
   }
 
   return {
