@@ -67,7 +67,7 @@ function pageSizes(): Figure[] {
   return [
     kilobytes('scripts of the start', 'start', 38),
     kilobytes('scripts of the page of a job, more', 'jobPage', 24),
-    ...['forms', 'schedules', 'runners', 'admin'].map((part) =>
+    ...['form', 'forms', 'schedules', 'runners', 'admin'].map((part) =>
       kilobytes(`scripts of the pages of ${part}, more`, `${part}Pages`, 16),
     ),
     kilobytes('styles', 'styles', 10),

@@ -209,7 +209,7 @@ test('who is no admin, or mistyped an address, reads that, with links to pages t
   expect(await links.count()).toBe(0)
   await open('/nowhere/at/all', wanda.page)
   await wanda.page.getByRole('heading', { name: 'There is no such page' }).waitFor()
-  expect(await links.allInnerTexts()).toEqual(['Jobs', 'Forms', 'Approvals'])
+  expect(await links.allInnerTexts()).toEqual(['Jobs', 'Forms', 'Approvals', 'Schedules'])
   await expectForEverybody(wanda.page)
   await links.getByText('Jobs').click()
   await wanda.page.getByRole('heading', { name: 'Jobs' }).waitFor()

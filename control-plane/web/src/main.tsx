@@ -27,7 +27,7 @@ const COMPONENTS: Readonly<Record<PageName, ComponentType>> = {
   job: JobPage,
   jobTab: JobPage,
   forms: lazy(() => formsPages().then((pages) => pages.FormsPage)),
-  form: lazy(() => formsPages().then((pages) => pages.FormPage)),
+  form: lazy(() => import('./pages/form-pages.js').then((pages) => pages.FormPage)),
   approvals: lazy(() => formsPages().then((pages) => pages.ApprovalsPage)),
   schedules: lazy(() => schedulesPages().then((pages) => pages.SchedulesPage)),
   schedule: lazy(() => schedulesPages().then((pages) => pages.SchedulePage)),

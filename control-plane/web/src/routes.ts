@@ -3,7 +3,7 @@ export interface Page {
   /** The pattern of its address, below BASE_URL. A name with a colon stands for one part of a path. */
   readonly path: string
   /** The script that has it, beside the one of the start: `pages/<script>-pages.ts`, or the one of a job. */
-  readonly script: 'start' | 'job' | 'forms' | 'schedules' | 'runners' | 'admin'
+  readonly script: 'start' | 'job' | 'form' | 'forms' | 'schedules' | 'runners' | 'admin'
   /** Who may see it; left out: everybody who is signed in. */
   readonly who?: 'admin'
   /** The part of the menu that it stands in; left out: links lead to it. */
@@ -23,7 +23,7 @@ export const PAGES = {
   job: { path: '/jobs/:id', script: 'job' },
   jobTab: { path: '/jobs/:id/:tab', script: 'job' },
   forms: { path: '/forms', script: 'forms', menu: 'work', waits: ['broken_forms'] },
-  form: { path: '/forms/:name', script: 'forms' },
+  form: { path: '/forms/:name', script: 'form' },
   approvals: { path: '/approvals', script: 'forms', menu: 'work', waits: ['approvals'] },
   schedules: { path: '/schedules', script: 'schedules', menu: 'work' },
   schedule: { path: '/schedules/:id', script: 'schedules' },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Product, startProduct } from '../../support/product.js'
 import { waitFor } from '../../support/wait.js'
 import { accessFaults } from '../kit/axe.js'
-import { startChromium } from '../kit/chromium.js'
+import { startChromium, userMenuOf } from '../kit/chromium.js'
 import { linesIn } from './log-window.js'
 import { type SignedInPage, openSignedIn } from './signed-in.js'
 
@@ -140,7 +140,9 @@ test.each(['light', 'dark'] as const)(
     const { page } = signedIn
     await page.emulateMedia({ colorScheme })
     await open('')
+    await userMenuOf(page, 'admin').click()
     await page.getByRole('combobox', { name: 'Colours' }).selectOption(colorScheme === 'light' ? 'dark' : 'light')
+    await page.keyboard.press('Escape')
     await page.getByText('fatal: [web2]').first().waitFor()
     expect(await accessFaults(page)).toEqual([])
     await page.focus('.log-scroller')
@@ -150,6 +152,7 @@ test.each(['light', 'dark'] as const)(
         .locator('.log-scroller')
         .evaluate((one) => one.ownerDocument.defaultView?.getComputedStyle(one).outlineStyle),
     ).toBe('solid')
+    await userMenuOf(page, 'admin').click()
     await page.getByRole('combobox', { name: 'Colours' }).selectOption('system')
     await page.emulateMedia({ colorScheme: 'light' })
   },

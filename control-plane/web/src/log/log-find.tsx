@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { words } from '../words/en.js'
+import { logWords } from '../words/en-log.js'
 import type { FindProps } from './extras-props.js'
 import { Tool } from './log-icon.js'
 
-const text = words.log
+const text = logWords
 
 /** Longest pattern: the browser reads groups in groups by recursion. */
 const MAX_PATTERN = 1_000

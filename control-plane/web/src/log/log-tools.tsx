@@ -1,11 +1,11 @@
 import type { RefObject } from 'preact'
-import { words } from '../words/en.js'
+import { logWords } from '../words/en-log.js'
 import { Tool } from './log-icon.js'
 import type { LogModel } from './log-model.js'
 import type { LogNews, LogSession } from './log-session.js'
 import type { OutcomeCounts } from './outcome-counts.js'
 
-const text = words.log
+const text = logWords
 
 /** What the parts around the lines show, and what they work with. */
 export interface ToolsProps {

@@ -5,7 +5,7 @@ import { hasLetterKeys } from '../live/letter-keys.js'
 import type { OutputSource } from '../live/output-source.js'
 import { sentenceOf as wordsOf } from '../parts/failure.js'
 import { timeText } from '../parts/time.js'
-import { words } from '../words/en.js'
+import { logWords } from '../words/en-log.js'
 import type { ExtraParts, LogViewProps, MoreActions } from './extras-props.js'
 import type { MoreAction } from './keys.js'
 import { type LogNews, type LogSession, keptState, startLog } from './log-session.js'
@@ -13,7 +13,7 @@ import { NOTHING_SOUGHT } from './log-model.js'
 import { NO_COUNTS } from './outcome-counts.js'
 import { LogTools } from './log-tools.js'
 
-const text = words.log
+const text = logWords
 
 /** The status line speaks at most this often, in milliseconds. */
 const SPEAK_MS = 10_000

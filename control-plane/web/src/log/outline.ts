@@ -1,5 +1,5 @@
 import type { JobOutline, OutputSource } from '../live/output-source.js'
-import { words } from '../words/en.js'
+import { logWords } from '../words/en-log.js'
 import type { OutlineEntry } from './folds.js'
 import { type OutcomeCounts, countsOf } from './outcome-counts.js'
 
@@ -116,7 +116,7 @@ function entryOf(record: OutlineRecord): OutlineEntry[] {
       kind: kind === 'play' ? 'play' : 'task',
       line: line + 1,
       name: name ?? '',
-      summary: kind === 'play' ? '' : words.log.outcome({ ok, changed, failed, unreachable }, secondsOf(record)),
+      summary: kind === 'play' ? '' : logWords.outcome({ ok, changed, failed, unreachable }, secondsOf(record)),
       isDull: kind !== 'play' && ended !== null && changed + failed + unreachable === 0,
       hasFailed: hasFailed(record),
     },

@@ -1,4 +1,4 @@
-import { words } from '../words/en.js'
+import { logWords } from '../words/en-log.js'
 import type { Piece } from './ansi.js'
 import type { Span } from './find.js'
 import type { LogModel } from './log-model.js'
@@ -173,11 +173,11 @@ class Painter implements LogPainter {
     row.fold.hidden = section === null
     row.fold.textContent = isFolded ? '▸' : '▾'
     row.fold.ariaExpanded = String(!isFolded)
-    row.fold.ariaLabel = section ? words.log.fold(section.name) : null
+    row.fold.ariaLabel = section ? logWords.fold(section.name) : null
     row.text.replaceChildren(...(found ? nodesOf(found.pieces, spans) : []))
     if (found?.isCut) row.text.append(this.#moreButton(line, found.cutFrom))
     const hidden = section && isFolded ? section.end - section.line - 1 : 0
-    row.summary.textContent = section && isFolded ? section.summary || words.log.hiddenLines(hidden) : ''
+    row.summary.textContent = section && isFolded ? section.summary || logWords.hiddenLines(hidden) : ''
   }
 
   #createRow(): Row {
@@ -205,7 +205,7 @@ class Painter implements LogPainter {
     button.type = 'button'
     button.className = 'log-more'
     button.tabIndex = -1
-    button.textContent = words.log.showWhole(bytes)
+    button.textContent = logWords.showWhole(bytes)
     button.addEventListener('click', () => this.#model.showWhole(line))
     return button
   }

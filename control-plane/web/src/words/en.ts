@@ -1,10 +1,8 @@
 import { many } from './count.js'
-import { logWords } from './en-log.js'
 
 /** Every text of the pages, in plain English. What stands here is all that a translation needs. */
 export const words = {
   product: 'Holdfast',
-  log: logWords,
   title: (page: string) => `${page} · Holdfast`,
   skip: 'Skip to the content',
   loading: 'Loading…',

@@ -1,17 +1,17 @@
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
+import { useAnswer } from '../../live/answer.js'
 import { session } from '../../live/session.js'
 import { Empty } from '../../parts/content.js'
 import { Dialog } from '../../parts/dialog.js'
 import { Failure } from '../../parts/failure.js'
 import { formWords } from '../../words/en-form.js'
 import { scheduleWords } from '../../words/en-schedules.js'
-import { ScheduleDialog, newTiming } from '../schedules/schedule-dialog.js'
 import { changedLabels } from './changes.js'
 import { MAX_DRAFT_DAYS } from './draft.js'
 import { type Filling, useFilling } from './filling.js'
 import { FormPartView } from './form-part-view.js'
 import type { Values } from './form-parts.js'
-import type { Planning } from './planning.js'
+import type { PlanDialogProps } from './plan-dialog.js'
 import { WillRun } from './will-run.js'
 
 const { dialog: plan } = scheduleWords
@@ -93,28 +93,10 @@ export function FilledForm(props: Filling) {
   )
 }
 
-/** Asks for the times of launches that do not begin now. */
-function PlanDialog({
-  form,
-  kind,
-  planning,
-}: {
-  readonly form: string
-  readonly kind: (typeof PLANS)[number]
-  readonly planning: Planning
-}) {
-  const [start] = useState(() => newTiming(form, kind))
-  return (
-    <ScheduleDialog
-      title={kind === 'later' ? plan.laterTitle(form) : plan.regularlyTitle(form)}
-      submit={plan.make}
-      start={start}
-      receipt={plan.made}
-      send={planning.make}
-      explained={planning.explained}
-      close={planning.close}
-    />
-  )
+/** The question for the times of launches that do not begin now. It is loaded when somebody wants it. */
+function PlanDialog(props: PlanDialogProps) {
+  const { value } = useAnswer('plan-dialog', [], () => import('./plan-dialog.js'))
+  return value && <value.PlanDialog {...props} />
 }
 
 /** Asks whether somebody wants to leave what they have entered. */

@@ -8,6 +8,7 @@ import { api } from '../../live/api.js'
 import { Content, Empty } from '../../parts/content.js'
 import { durationText } from '../../parts/time.js'
 import { courseWords } from '../../words/en-course.js'
+import { logWords } from '../../words/en-log.js'
 import { words } from '../../words/en.js'
 import { noTasksText } from './no-tasks.js'
 import { type ResultPlace, ResultDialog } from './result-dialog.js'
@@ -110,7 +111,7 @@ function taskOf(id: number, records: ReadonlyMap<number, OutlineRecord>, task: n
   const { role, ended, started, play } = record
   const name = `${role === null ? '' : `${role} : `}${record.name ?? words.none}`
   const seconds = ended === null ? null : Math.max(0, (Date.parse(ended) - Date.parse(started)) / 1000)
-  const facts = [records.get(play ?? -1)?.name, name, words.log.outcome(record, null), record.path]
+  const facts = [records.get(play ?? -1)?.name, name, logWords.outcome(record, null), record.path]
   return {
     name,
     took: seconds === null ? '' : durationText(seconds * 1000),

@@ -1,0 +1,2 @@
+/** The page of a form, with the inputs of all kinds of fields. One script has it. */
+export { FormPage } from './form/form-page.js'
