@@ -97,6 +97,14 @@ test('from and to leave the events that printed something between these bytes', 
     const expected = printed.filter((event) => event.to > from && event.from < to).map(({ order }) => order)
     expect([from, to, (body.records as { order: number }[]).map(({ order }) => order)]).toEqual([from, to, expected])
   }
+  // What printed nothing does not count.
+  for (const [query, expected] of [
+    ['from=0&limit=2', printed.slice(0, 2)],
+    ['to=60&limit=3&order=desc', printed.toReversed().slice(0, 3)],
+  ] as const) {
+    const answer = await server.call('GET', `/job/${job}/events?${query}`, { token })
+    expect(answer.body.records).toMatchObject(expected.map(({ order }) => ({ order })))
+  }
   const { body } = await server.call('GET', `/job/${job}/events?from=20&host=web1`, { token })
   expect(body.records).toMatchObject(
     [{ order: 4 }, { order: 7 }].filter(({ order }) => printed.some((event) => event.order === order)),

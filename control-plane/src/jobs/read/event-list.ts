@@ -40,10 +40,13 @@ export async function readEvents(
   const filter = eventFilterOf(wanted)
   const bounds = await boundsOf(reading.queries, id, request)
   if (!filter || !bounds) return { runId, pages: [] }
-  const part = { ...bounds, isDescending, limit: Math.max(limit, 1) }
+  const isPrinted = from !== undefined || to !== undefined
+  const most = Math.max(limit, 1)
+  // How many of the events printed something is known only when they are read.
+  const part = { ...bounds, isDescending, limit: isPrinted ? Number.MAX_SAFE_INTEGER : most }
   const placesOf = (orders: readonly number[]) => placesOfEvents(reading.queries, id, orders)
   const pages = eventPages(readEventPages(reading.queries, id, part, filter), () => courses.of(id), placesOf)
-  return { runId, pages: from === undefined && to === undefined ? pages : printedOnly(pages) }
+  return { runId, pages: isPrinted ? printedOnly(pages, most) : pages }
 }
 
 /** The orders between which the wanted events are; null: there are none. */
@@ -55,9 +58,15 @@ async function boundsOf(queries: Queries, id: number, { after, before, from, to 
   return { after: Math.max(after, first - 1), before: last === null ? before : Math.min(before, last + 1) }
 }
 
-/** Leaves out events that printed nothing, or of which that is not known. */
-async function* printedOnly(pages: ReturnType<typeof eventPages>): ReturnType<typeof eventPages> {
-  for await (const page of pages) yield page.filter(({ from, to }) => from !== null && to !== null && from < to)
+/** The first events that printed something, as far as that is known. */
+async function* printedOnly(pages: ReturnType<typeof eventPages>, limit: number): ReturnType<typeof eventPages> {
+  let left = limit
+  for await (const page of pages) {
+    const printed = page.filter(({ from, to }) => from !== null && to !== null && from < to).slice(0, left)
+    yield printed
+    left -= printed.length
+    if (left === 0) return
+  }
 }
 
 async function* eventPages(
