@@ -78,6 +78,7 @@ describe('the course of a workflow', () => {
         reason: node.node.reason,
         start: node.node.start,
         end: node.node.end,
+        began: expect.any(String),
       },
       expect.objectContaining({ identifier: 'never', status: 'do not run', start: null, end: null, job: null }),
     ])

@@ -7,13 +7,24 @@ import { Duration, JobDuration, Time, bytesText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 
+/** The list of the jobs of a user, or of a runner. */
+function jobsOf(filter: 'user' | 'runner', name: string): string {
+  return addressOf(`/jobs?${new URLSearchParams({ [filter]: name })}`)
+}
+
 /** Who, where, when, and where the job is now. */
 export function JobFacts({ job }: { readonly job: Job }) {
   const { integrity, streams } = job
   return (
     <dl class="facts">
-      <Fact name={words.job.user}>{userName(job.user, job.user_type)}</Fact>
-      {job.runner !== null && <Fact name={words.job.runner}>{job.runner}</Fact>}
+      <Fact name={words.job.user}>
+        <a href={jobsOf('user', job.user)}>{userName(job.user, job.user_type)}</a>
+      </Fact>
+      {job.runner !== null && (
+        <Fact name={words.job.runner}>
+          <a href={jobsOf('runner', job.runner)}>{job.runner}</a>
+        </Fact>
+      )}
       <Fact name={words.job.start}>
         <Time at={job.start} />
       </Fact>

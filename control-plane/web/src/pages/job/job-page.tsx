@@ -49,7 +49,13 @@ export function JobPage() {
           // After a restore of the database a number may belong to another job. So another run id means another job.
           <Fragment key={job.run_id}>
             <PageTitle text={words.job.title(id)}>
-              <span class="subject">{job.target}</span>
+              {job.target === job.form ? (
+                <a class="subject plain" href={addressOf(`/forms/${encodeURIComponent(job.form)}`)}>
+                  {job.target}
+                </a>
+              ) : (
+                <span class="subject">{job.target}</span>
+              )}
               <JobStatus job={job} />
               <JobButtons job={job} />
             </PageTitle>
