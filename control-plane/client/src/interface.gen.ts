@@ -712,7 +712,7 @@ export interface JobNodeRecord {
   /** Its job; null: it has none, or none any more */
   job: number | null
   /** When its job began, as the job itself says it. Null: it waits, or has no job */
-  began: string | null
+  began?: string | null
 }
 
 export interface JobOutline {
@@ -1352,7 +1352,7 @@ export interface Schedule {
   /** The last job that it started */
   last_job: number | null
   /** Of the last job; null: there is none, or not any more */
-  last_status:
+  last_status?:
     'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord | null
   /** Why the last start made no job */
   last_problem: string | null
@@ -2353,7 +2353,7 @@ export const jobNodeRecordSchema: v.GenericSchema<unknown, JobNodeRecord> = v.lo
   start: v.nullable(v.string()),
   end: v.nullable(v.string()),
   job: v.nullable(v.pipe(v.number(), v.safeInteger())),
-  began: v.nullable(v.string()),
+  began: v.optional(v.nullable(v.string())),
 })
 
 export const jobNodeListSchema: v.GenericSchema<unknown, JobNodeList> = v.looseObject({
@@ -2450,7 +2450,7 @@ export const scheduleSchema: v.GenericSchema<unknown, Schedule> = v.looseObject(
   next_runs: v.array(v.string()),
   last_run: v.nullable(v.string()),
   last_job: v.nullable(v.pipe(v.number(), v.safeInteger())),
-  last_status: v.nullable(v.string()),
+  last_status: v.optional(v.nullable(v.string())),
   last_problem: v.nullable(v.string()),
   created_at: v.string(),
 })

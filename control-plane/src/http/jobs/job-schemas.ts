@@ -154,11 +154,14 @@ export const NodeRecord = Type.Object(
     start: nullable(Type.String({ format: 'date-time' })),
     end: nullable(Type.String({ format: 'date-time' })),
     job: nullable(Type.Integer({ description: 'Its job; null: it has none, or none any more' })),
-    began: nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'When its job began, as the job itself says it. Null: it waits, or has no job',
-      }),
+    // Optional in the document, so that a newer client understands an older service.
+    began: Type.Optional(
+      nullable(
+        Type.String({
+          format: 'date-time',
+          description: 'When its job began, as the job itself says it. Null: it waits, or has no job',
+        }),
+      ),
     ),
   },
   { title: 'JobNodeRecord' },

@@ -55,8 +55,9 @@ const Schedule = Type.Object(
     next_runs: Type.Array(Type.String({ format: 'date-time' }), { description: 'Up to five' }),
     last_run: time('The last start, or the last one that was refused'),
     last_job: nullable(Type.Integer({ description: 'The last job that it started' })),
-    last_status: nullable(
-      Type.Enum(JOB_STATUSES, { description: 'Of the last job; null: there is none, or not any more' }),
+    // Optional in the document, so that a newer client understands an older service.
+    last_status: Type.Optional(
+      nullable(Type.Enum(JOB_STATUSES, { description: 'Of the last job; null: there is none, or not any more' })),
     ),
     last_problem: nullable(Type.String({ description: 'Why the last start made no job' })),
     created_at: Type.String({ format: 'date-time' }),

@@ -31,7 +31,7 @@ export function isOwn({ user, user_type: type }: Schedule): boolean {
 
 /** What became of the last start. */
 export function LastResult({ schedule }: { readonly schedule: Schedule }) {
-  const { last_run: lastRun, last_job: job, last_status: status, last_problem: problem } = schedule
+  const { last_run: lastRun, last_job: job, last_status: status = null, last_problem: problem } = schedule
   if (lastRun === null) return <span class="soft">{text.neverRan}</span>
   if (problem !== null) {
     return (
