@@ -48,16 +48,20 @@ beforeEach(() => {
 
 const open = (path: string) => page.goto(`${product.address}${path}`)
 const button = (name: string) => page.getByRole('button', { name, exact: true })
-/** The browser forgets the session just before it sends such a request. Nothing on the page knows of it. */
-const forgetAt = (request: RegExp) =>
-  page.route(
-    request,
-    async (route) => {
+/**
+ * The browser forgets the session just before it sends such a request for the first time. Nothing on the page knows of it.
+ * What the page reads by itself at the same address has another method.
+ */
+async function forgetAt(method: string, address: RegExp): Promise<void> {
+  let isForgotten = false
+  await page.route(address, async (route) => {
+    if (!isForgotten && route.request().method() === method) {
+      isForgotten = true
       await page.context().clearCookies()
-      await route.continue()
-    },
-    { times: 1 },
-  )
+    }
+    await route.continue()
+  })
+}
 const over = () => page.getByRole('dialog', { name: 'Your session is over' })
 async function signInAgain(): Promise<void> {
   await over().waitFor()
@@ -77,7 +81,7 @@ const statusOf = async (id: number) => (await product.admin.get(`/job/${id}?outp
 test('an action without a session asks for a sign-in in place, goes on by itself, and says that it was done', async () => {
   const id = await runningJob()
   await open(`/jobs/${id}`)
-  await forgetAt(/\/abort$/)
+  await forgetAt('POST', /\/abort$/)
   await button('Abort').click()
   await page.getByRole('dialog').getByRole('button', { name: 'Abort' }).click()
   await over().waitFor()
@@ -96,7 +100,7 @@ test('the menu of a row goes on after a sign-in, too, although it has closed mea
   const id = await runningJob()
   await open('/jobs')
   await page.getByRole('button', { name: `Actions for job ${id}` }).click()
-  await forgetAt(/\/abort$/)
+  await forgetAt('POST', /\/abort$/)
   await button('Abort').click()
   await page.getByRole('dialog').getByRole('button', { name: 'Abort' }).click()
   await signInAgain()
@@ -108,7 +112,7 @@ test('a launch goes on after a sign-in with all that was typed, passwords too', 
   await open('/forms/Secret')
   await page.getByLabel('Why').fill('a test')
   await page.getByLabel('PIN').fill('the secret of the form')
-  await forgetAt(/\/job$/)
+  await forgetAt('POST', /\/job$/)
   await button('Launch').click()
   await signInAgain()
   await page.getByRole('heading', { name: /^Job / }).waitFor()
@@ -120,7 +124,7 @@ test('a launch goes on after a sign-in with all that was typed, passwords too', 
 
 test('a file goes up, an entry is saved, and a page is shown after a sign-in', async () => {
   await open('/forms/Certificate')
-  await forgetAt(/\/job\/upload$/)
+  await forgetAt('POST', /\/job\/upload$/)
   const file = { name: 'web1.pem', mimeType: 'text/plain', buffer: Buffer.from('a certificate') }
   await page.getByLabel('Certificate').setInputFiles(file)
   await signInAgain()
@@ -129,12 +133,12 @@ test('a file goes up, an entry is saved, and a page is shown after a sign-in', a
   await open('/settings')
   const entry = page.getByLabel('Environment, such as test')
   await entry.fill('test')
-  await forgetAt(/\/settings\/appearance$/)
+  await forgetAt('PUT', /\/settings\/appearance$/)
   await page.getByRole('form', { name: 'What the pages show' }).getByRole('button', { name: 'Save' }).click()
   await signInAgain()
   await receipt('Saved.')
   await page.getByRole('banner').getByText('test', { exact: true }).waitFor()
-  await forgetAt(/\/role$/)
+  await forgetAt('GET', /\/role$/)
   await page.getByRole('link', { name: 'Roles' }).click()
   await signInAgain()
   await page.getByRole('row', { name: /everything/ }).waitFor()
@@ -145,7 +149,7 @@ test('a sign-out without a session is a sign-out', async () => {
   await open('/jobs')
   await userMenuOf(page, 'admin').click()
   await button('Sign out').waitFor()
-  await forgetAt(/\/auth\/session$/)
+  await forgetAt('DELETE', /\/auth\/session$/)
   await button('Sign out').click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await signInOn(page, 'admin', ADMIN_PASSWORD)

@@ -6,7 +6,7 @@ import type { Product, ProductOptions } from '../../support/product.js'
 import type { Truth } from './load.js'
 
 /** A form and a playbook for real ansible for each number of gates; every job waits at gates of its own. */
-const FORMS = { 1: 'one-gate', 2: 'two-gates' } as const
+const FORMS = { 1: 'one-gate', 2: 'two-gates', 3: 'three-gates' } as const
 
 /** What a product needs for `launchReal`. */
 export const REAL_JOBS: ProductOptions = {
