@@ -26,7 +26,8 @@ const LINES = `(() => {
       line: Number(row.dataset.line),
       text: String(row.querySelector('.log-text')?.textContent),
       isMissing: row.classList.contains('log-missing'),
-      top: row.getBoundingClientRect().top - top,
+      // Browsers lay out in parts of a pixel, which nobody sees.
+      top: Math.round(row.getBoundingClientRect().top - top),
     }))
     .sort((one, other) => one.line - other.line)
 })()`
