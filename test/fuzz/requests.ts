@@ -154,6 +154,14 @@ function filled(operation: Operation, valueOf: (parameter: string, before: strin
     }, '')
 }
 
+/** Texts of queries that a schema alone cannot know. */
+function knownText(operation: Operation, name: string, chance: Chance): string | undefined {
+  if (name === 'runner') return 'test-runner'
+  if (name === 'cron') return chance.pick(['0 3 * * *', '30 2 * * 1-5', '*/5 * * * *'])
+  if (name === 'time_zone') return chance.pick(['UTC', 'Europe/Berlin', 'Mars/Olympus'])
+  return operation.key === 'GET /config/form' && name === 'name' ? chance.pick(FORMS).name : undefined
+}
+
 function queryOf(operation: Operation, chance: Chance): string | null {
   const parts = operation.parameters
     .filter((parameter) => parameter.in === 'query' && chance.next() < 0.4)
@@ -164,11 +172,7 @@ function queryOf(operation: Operation, chance: Chance): string | null {
         ? chance.between(0, 50)
         : flags
           ? chance.pick(['true', 'false'])
-          : name === 'runner'
-            ? 'test-runner'
-            : operation.key === 'GET /config/form' && name === 'name'
-              ? chance.pick(FORMS).name
-              : validValue(schema ?? {}, chance, () => undefined)
+          : (knownText(operation, name, chance) ?? validValue(schema ?? {}, chance, () => undefined))
       return `${name}=${encodeURIComponent(Buffer.from(String(value)).toString())}`
     })
   return parts.length > 0 ? parts.join('&') : null

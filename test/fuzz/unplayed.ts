@@ -5,6 +5,7 @@
 export const UNPLAYED: Readonly<Record<string, string>> = {
   ...byProvider('GET /auth/oidc', 'GET /auth/oidc/callback', 'GET /auth/azuread', 'GET /auth/azuread/callback'),
   ...byProvider('GET /auth/confirm', 'POST /auth/confirm', 'POST /auth/exchange'),
+  'POST /notification/test-mail': 'takes a mail server: test/api/notifications/notification-mails',
   'POST /query': 'takes a database that a form asks: test/api/forms/query-fields',
   'POST /runner/{id}/accept': 'takes a runner that shows an older copy of its state folder: test/runners/older-copy',
   'POST /secret/access-token/rotate':
