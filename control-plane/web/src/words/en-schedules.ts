@@ -17,7 +17,6 @@ export const either = joined('disjunction')
 
 /** Texts of schedules, and of the dialogs that make them. They are loaded with these pages only. */
 export const scheduleWords = {
-  title: 'Schedules',
   caption: 'Schedules, the next start first',
   columns: {
     name: 'Name',

@@ -2,7 +2,7 @@ import type { Runner } from '@holdfast/client'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
-import { session } from '../../live/session.js'
+import { isFor } from '../../live/session.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { Badge } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
@@ -16,7 +16,6 @@ import { Marks, RunnerState } from './runner-state.js'
 /** The runners: who asks to join, who is there, and what they do. Only admins get them. */
 export function RunnersPage() {
   const answer = useRunners()
-  const { value } = session
   return (
     <>
       <PageTitle text={runnerWords.title} />
@@ -54,7 +53,7 @@ export function RunnersPage() {
           )
         }}
       </Content>
-      {'user' in value && value.user.roles.includes('admin') && <JoinTokens />}
+      {isFor('admin') && <JoinTokens />}
     </>
   )
 }

@@ -10,6 +10,7 @@ import { Fact } from '../../parts/fact.js'
 import { Time } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { scheduleWords as text } from '../../words/en-schedules.js'
+import { words } from '../../words/en.js'
 import { RunList } from './next-runs.js'
 import { ScheduleDialog } from './schedule-dialog.js'
 import { ActiveSwitch, LastResult, RemoveButton, type SchedulePart, isOwn, timesText } from './schedule-parts.js'
@@ -23,7 +24,7 @@ export function SchedulePage() {
   const { reload } = answer
   return (
     <>
-      <PageTitle text={answer.value?.name ?? text.title} />
+      <PageTitle text={answer.value?.name ?? words.nav.schedules} />
       <p class="buttons">
         <a href={addressOf('/schedules')}>{text.back}</a>
       </p>

@@ -7,6 +7,7 @@ import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { scheduleWords as text } from '../../words/en-schedules.js'
+import { words } from '../../words/en.js'
 import { ActiveSwitch, LastResult, RemoveButton, type SchedulePart, isOwn, timesText } from './schedule-parts.js'
 
 /** The schedules that somebody sees: their own, and all of them for an admin. */
@@ -15,7 +16,7 @@ export function SchedulesPage() {
   const answer = useAnswer('schedules', ['jobs'], (signal) => api.listSchedules({}, { signal }))
   return (
     <>
-      <PageTitle text={text.title} />
+      <PageTitle text={words.nav.schedules} />
       <Content answer={answer}>
         {({ records }) =>
           records.length === 0 ? (
